@@ -1,0 +1,159 @@
+// The only file that knows Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "dispatch.hpp"
+#include "inference.hpp"
+#include "training.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace paravec {
+namespace {
+
+template <class T>
+using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Table = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
+
+Matrix matrix(const std::optional<Table<float>>& table) {
+  if (!table) return {nullptr, 0};
+  if (table->shape(1) > 1 && table->stride(1) != 1) throw std::invalid_argument("rows must be contiguous");
+  return {table->data(), table->stride(0)};
+}
+
+template <class T>
+T* data(const std::optional<Array<T>>& array) {
+  return array ? array->data() : nullptr;
+}
+
+Matrix aligned(const std::optional<Table<float>>& table) {
+  const Matrix m = matrix(table);
+  if (m.data && (m.stride % kRowMultiple != 0 || reinterpret_cast<uintptr_t>(m.data) % kAlignment != 0))
+    throw std::invalid_argument("rows must be padded and aligned");
+  return m;
+}
+
+struct Arrays {
+  std::optional<Table<float>> documents, words, outputs;
+  std::optional<Array<float>> bias;
+  std::optional<Array<const uint8_t>> trainable;
+  std::optional<Array<const uint32_t>> keep, noise_threshold;
+  std::optional<Array<const int32_t>> noise_alias, path_nodes;
+  std::optional<Array<const int64_t>> path_offsets;
+  std::optional<Array<const uint8_t>> path_codes;
+  int64_t n_words, n_targets;
+};
+
+Task make_task(const Architecture& architecture, const Arrays& a) {
+  Task task{};
+  task.architecture = architecture;
+  task.tables = {a.n_words,
+                 a.n_targets,
+                 data(a.keep),
+                 data(a.noise_threshold),
+                 data(a.noise_alias),
+                 data(a.path_offsets),
+                 data(a.path_nodes),
+                 data(a.path_codes)};
+  task.parameters = {matrix(a.documents), aligned(a.words), aligned(a.outputs), data(a.bias), data(a.trainable)};
+  return task;
+}
+
+// Asked by the calling thread while others work; keeps Python's error (KeyboardInterrupt, say) for later.
+bool signalled() {
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+std::tuple<double, int64_t> train_pass(const Architecture& architecture, const Arrays& arrays, Array<const int32_t> tokens,
+                                       Array<const int64_t> offsets, uint64_t seed, uint32_t epoch, Array<const int64_t> order,
+                                       Array<const float> rates, int threads, const std::string& kernels) {
+  const Task task = make_task(architecture, arrays);
+  const Kernels& chosen = kernels_named(kernels);
+  const Pass pass = {seed, epoch, order.data(), rates.data(), static_cast<int64_t>(order.shape(0))};
+  Result result;
+  {
+    nb::gil_scoped_release release;
+    result = train(chosen, task, {tokens.data(), offsets.data()}, pass, threads, signalled);
+  }
+  if (result.interrupted) throw nb::python_error();
+  return {result.objective, result.targets};
+}
+
+void infer_all(const Architecture& architecture, const Arrays& arrays, Array<const int32_t> tokens, Array<const int64_t> offsets,
+               uint64_t seed, double tol, int max_iter, double l2,
+               nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads, const std::string& kernels) {
+  const Task task = make_task(architecture, arrays);
+  const Kernels& chosen = kernels_named(kernels);
+  bool complete;
+  {
+    nb::gil_scoped_release release;
+    complete = infer(chosen, task, {tokens.data(), offsets.data()}, static_cast<int64_t>(offsets.shape(0)) - 1,
+                     {seed, tol, max_iter, l2}, out.data(), threads, signalled);
+  }
+  if (!complete) throw nb::python_error();
+}
+
+void fill_uniform(uint64_t seed, uint32_t purpose, bool dm, Table<float> out, const std::string& kernels) {
+  const Kernels& chosen = kernels_named(kernels);
+  const Matrix m = matrix(out);
+  const int64_t rows = static_cast<int64_t>(out.shape(0));
+  const int columns = static_cast<int>(out.shape(1));
+  const Key key = stream(seed, static_cast<Purpose>(purpose), 0, dm);
+  nb::gil_scoped_release release;
+  chosen.uniform(key, 0, rows, columns, m.data, m.stride);
+}
+
+}  // namespace
+}  // namespace paravec
+
+NB_MODULE(_core, m) {
+  using namespace paravec;
+
+  nb::enum_<Combine>(m, "Combine").value("concat", Combine::Concat).value("mean", Combine::Mean).value("sum", Combine::Sum);
+  nb::enum_<Output>(m, "Output").value("negative", Output::Negative).value("hs", Output::Hs).value("softmax", Output::Softmax);
+
+  nb::class_<Architecture>(m, "Architecture")
+      .def("__init__",
+           [](Architecture* self, bool dm, int vector_size, int word_size, int window, bool both, Combine combine, bool pad_all,
+              Output output, int negative, bool cosine, float cosine_scale, int batch_size, bool train_words, int slots, int width) {
+             const int row = (width + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
+             new (self) Architecture{dm,       vector_size, word_size,    window,     both,        combine, pad_all, output,
+                                     negative, cosine,      cosine_scale, batch_size, train_words, slots,   width,   row};
+           },
+           "dm"_a, "vector_size"_a, "word_size"_a, "window"_a, "both"_a, "combine"_a, "pad_all"_a, "output"_a, "negative"_a,
+           "cosine"_a, "cosine_scale"_a, "batch_size"_a, "train_words"_a, "slots"_a, "width"_a);
+
+  nb::class_<Arrays>(m, "Arrays")
+      .def("__init__",
+           [](Arrays* self, std::optional<Table<float>> documents, std::optional<Table<float>> words,
+              std::optional<Table<float>> outputs, std::optional<Array<float>> bias,
+              std::optional<Array<const uint8_t>> trainable, std::optional<Array<const uint32_t>> keep,
+              std::optional<Array<const uint32_t>> noise_threshold, std::optional<Array<const int32_t>> noise_alias,
+              std::optional<Array<const int64_t>> path_offsets, std::optional<Array<const int32_t>> path_nodes,
+              std::optional<Array<const uint8_t>> path_codes, int64_t n_words, int64_t n_targets) {
+             new (self) Arrays{documents,   words,      outputs,      bias,       trainable, keep,   noise_threshold,
+                               noise_alias, path_nodes, path_offsets, path_codes, n_words,   n_targets};
+           },
+           "documents"_a.none(), "words"_a.none(), "outputs"_a.none(), "bias"_a.none(), "trainable"_a.none(), "keep"_a.none(),
+           "noise_threshold"_a.none(), "noise_alias"_a.none(), "path_offsets"_a.none(), "path_nodes"_a.none(),
+           "path_codes"_a.none(), "n_words"_a, "n_targets"_a);
+
+  m.def("train", &train_pass, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "seed"_a, "epoch"_a, "order"_a, "rates"_a,
+        "threads"_a, "kernels"_a = "");
+  m.def("infer", &infer_all, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "seed"_a, "tol"_a, "max_iter"_a, "l2"_a,
+        "out"_a, "threads"_a, "kernels"_a = "");
+  m.def("fill_uniform", &fill_uniform, "seed"_a, "purpose"_a, "dm"_a, "out"_a, "kernels"_a = "");
+  m.def("available_kernels", &available_kernels);
+  m.attr("ROW_MULTIPLE") = kRowMultiple;
+  m.attr("ALIGNMENT") = kAlignment;
+}

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <functional>
+
+#include "training.hpp"
+#include "types.hpp"
+
+namespace paravec {
+
+struct Inference {
+  uint64_t seed;
+  double tol;
+  int max_iter;
+  double l2;
+};
+
+// A vector for each of `count` documents with W, U and b frozen: a pure function of the model and the document.
+// Writes rows of vector_size floats. Returns false when interrupted.
+bool infer(const Kernels& kernels, Task task, const Corpus& corpus, int64_t count, const Inference& how, float* out, int threads,
+           const std::function<bool()>& interrupted);
+
+uint64_t hash_tokens(const int32_t* tokens, int64_t count);
+
+}  // namespace paravec

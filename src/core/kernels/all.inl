@@ -1,0 +1,21 @@
+// The kernels, compiled once an instruction set: the including file defines PARAVEC_ISA (a namespace) and
+// PARAVEC_VECTOR_BYTES. Nothing here may use the standard library: its templates would be shared between the sets.
+#include "kernels/kernels.hpp"
+
+namespace paravec::PARAVEC_ISA {
+namespace {
+
+#include "kernels/vector.inl"
+#include "kernels/draws.inl"
+#include "kernels/rows.inl"
+#include "kernels/softmax.inl"
+#include "kernels/predicted.inl"
+#include "kernels/document.inl"
+#include "kernels/inference.inl"
+
+}  // namespace
+
+extern const Kernels kernels = {
+    PARAVEC_ISA_NAME, train, flush, occurrences, noise_words, uniform, dots_many, weighted_sum, logistic, exponentials};
+
+}  // namespace paravec::PARAVEC_ISA

@@ -1,0 +1,149 @@
+#include "training.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace paravec {
+namespace {
+
+constexpr int64_t kTokensAtOnce = 4096;  // a thread takes documents in runs of about this many tokens
+
+// The order cut into runs of about equal numbers of tokens.
+std::vector<int64_t> cut(const Corpus& corpus, const Pass& pass) {
+  std::vector<int64_t> ends;
+  int64_t tokens = 0;
+  for (int64_t i = 0; i < pass.count; ++i) {
+    tokens += corpus.offsets[pass.order[i] + 1] - corpus.offsets[pass.order[i]];
+    if (tokens >= kTokensAtOnce || i + 1 == pass.count) {
+      ends.push_back(i + 1);
+      tokens = 0;
+    }
+  }
+  return ends;
+}
+
+int64_t longest_document(const Corpus& corpus, const Pass& pass) {
+  int64_t longest = 0;
+  for (int64_t i = 0; i < pass.count; ++i)
+    longest = std::max(longest, corpus.offsets[pass.order[i] + 1] - corpus.offsets[pass.order[i]]);
+  return longest;
+}
+
+}  // namespace
+
+Key stream(uint64_t seed, Purpose purpose, uint32_t epoch, bool dm) {
+  uint32_t c[4] = {purpose, epoch, dm ? 1u : 0u, 0u};
+  Key key = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t first = static_cast<uint64_t>(c[0]) * 0xD2511F53u;
+    const uint64_t second = static_cast<uint64_t>(c[2]) * 0xCD9E8D57u;
+    c[0] = static_cast<uint32_t>(second >> 32) ^ c[1] ^ key.low;
+    c[2] = static_cast<uint32_t>(first >> 32) ^ c[3] ^ key.high;
+    c[1] = static_cast<uint32_t>(second);
+    c[3] = static_cast<uint32_t>(first);
+    key.low += 0x9E3779B9u;
+    key.high += 0xBB67AE85u;
+  }
+  return {c[0], c[1]};
+}
+
+void Buffers::Free::operator()(void* p) const { std::free(p); }
+
+template <class T>
+T* Buffers::take(int64_t count) {
+  const size_t bytes = (static_cast<size_t>(std::max<int64_t>(count, 1)) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+  void* block = std::aligned_alloc(kAlignment, bytes);
+  if (!block) throw std::bad_alloc();
+  blocks_.emplace_back(block);
+  std::memset(block, 0, bytes);
+  return static_cast<T*>(block);
+}
+
+int64_t longest_path(const Tables& tables) {
+  int64_t longest = 0;
+  if (tables.path_offsets)
+    for (int64_t t = 0; t < tables.n_targets; ++t)
+      longest = std::max(longest, tables.path_offsets[t + 1] - tables.path_offsets[t]);
+  return longest;
+}
+
+Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path) {
+  const Architecture& a = task.architecture;
+  Workspace& w = workspace;
+  const int64_t rows = std::max<int64_t>(a.negative + 1, longest_path) + kRowMultiple;
+  w.document = take<float>(std::max(a.row, a.vector_size + kRowMultiple));
+  w.h = take<float>(a.row);
+  w.gradient = take<float>(a.row);
+  w.document_gradient = take<double>(a.vector_size);
+  if (!task.frozen && task.tables.keep) {
+    w.kept = take<int32_t>(longest + 1);
+    w.positions = take<int64_t>(longest + 1);
+  }
+  if (!a.dm) w.order = take<int64_t>(longest);
+  if (a.train_words && !task.frozen) {
+    w.words = take<int32_t>(longest + 1);
+    w.ranks = take<int64_t>(longest);
+  }
+  w.noise = take<int32_t>(static_cast<int64_t>(kChunk + a.slots + 1) * a.negative);
+  w.context = take<int32_t>(a.slots);
+  w.rows = take<int32_t>(rows);
+  w.labels = take<float>(rows);
+  w.times = take<float>(rows);
+  w.tally = {0.0, 1.0, 0};
+  if (a.output == Output::Softmax) {
+    const int64_t batch = (a.batch_size + kBatchMultiple - 1) / kBatchMultiple * kBatchMultiple;
+    w.items = take<Item>(batch);
+    w.contexts = take<int32_t>(batch * a.slots);
+    w.inputs = take<float>(batch * a.row);
+    w.inputs_across = take<float>(batch * a.row);
+    w.input_gradients = take<float>(batch * a.row);
+    w.across = take<float>(batch * task.tables.n_targets);
+    w.scratch = take<float>(batch * 16);
+  }
+}
+
+Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass& pass, int threads,
+             const std::function<bool()>& interrupted) {
+  StopFlag stop;
+  task.stop = &stop.value;
+  task.frozen = false;
+  task.sample = stream(pass.seed, Sample, pass.epoch, task.architecture.dm);
+  task.target_order = stream(pass.seed, TargetOrder, pass.epoch, task.architecture.dm);
+  task.noise = stream(pass.seed, NoiseWords, pass.epoch, task.architecture.dm);
+
+  const std::vector<int64_t> ends = cut(corpus, pass);
+  const int64_t longest = longest_document(corpus, pass);
+  const int64_t path = longest_path(task.tables);
+  threads = static_cast<int>(std::clamp<int64_t>(static_cast<int64_t>(ends.size()), 1, threads));
+  Dealer dealer(static_cast<int64_t>(ends.size()), 1);
+  std::vector<Tally> tallies(threads);
+
+  const auto work = [&](int thread) {
+    Buffers buffers(task, longest, path);
+    Workspace& w = buffers.workspace;
+    Dealer::Run run;
+    while (!stop.raised() && dealer.next(run)) {
+      for (int64_t i = run.begin ? ends[run.begin - 1] : 0; i < ends[run.begin] && !stop.raised(); ++i) {
+        const int64_t row = pass.order[i];
+        const int64_t first = corpus.offsets[row];
+        kernels.train(task, w,
+                      {corpus.tokens + first, corpus.offsets[row + 1] - first, row, static_cast<uint64_t>(row), pass.rates[i]});
+      }
+    }
+    if (!stop.raised()) kernels.flush(task, w);
+    tallies[thread] = w.tally;
+  };
+  const bool complete = run_threads(threads, stop, work, interrupted);
+
+  Result result = {0.0, 0, !complete};
+  for (const Tally& tally : tallies) {
+    result.objective += tally.linear - std::log(tally.product);
+    result.targets += tally.targets;
+  }
+  return result;
+}
+
+}  // namespace paravec

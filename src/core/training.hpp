@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "threads.hpp"
+#include "types.hpp"
+
+namespace paravec {
+
+struct Pass {
+  uint64_t seed;
+  uint32_t epoch;
+  const int64_t* order;
+  const float* rates;
+  int64_t count;
+};
+
+struct Result {
+  double objective;
+  int64_t targets;
+  bool interrupted;
+};
+
+// The key of one stream of draws.
+Key stream(uint64_t seed, Purpose purpose, uint32_t epoch, bool dm);
+
+// One aligned block of zeros, cut into the arrays of a Workspace.
+class Buffers {
+ public:
+  // For documents of at most `longest` tokens; `positions`: whether sub-sampling needs room.
+  Buffers(const Task& task, int64_t longest, int64_t longest_path);
+  Workspace workspace{};
+
+ private:
+  template <class T>
+  T* take(int64_t count);
+  struct Free {
+    void operator()(void* p) const;
+  };
+  std::vector<std::unique_ptr<void, Free>> blocks_;
+};
+
+int64_t longest_path(const Tables& tables);
+
+// Visits each document of the pass exactly once, on several threads that share U and W without locks.
+Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass& pass, int threads,
+             const std::function<bool()>& interrupted);
+
+}  // namespace paravec

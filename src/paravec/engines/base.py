@@ -1,0 +1,97 @@
+"""What an engine is asked to do. It knows nothing of files, text or scikit-learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paravec.corpus import Corpus
+from paravec.huffman import Paths, huffman
+from paravec.model import Model
+from paravec.settings import Architecture
+from paravec.vocab import Noise, Vocabulary
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the steps need to know of the vocabulary."""
+
+    n_words: int
+    keep: NDArray[np.uint32]
+    noise: Noise | None
+    paths: Paths | None
+
+    @staticmethod
+    def of(architecture: Architecture, vocabulary: Vocabulary, sample: float) -> Tables:
+        """The tables of one model. A dm model predicts words only, whatever n-grams the vocabulary has."""
+        size = len(vocabulary.words) if architecture.is_dm else vocabulary.size
+        counts = vocabulary.counts[:size]
+        # Both parts of the counts are sorted, their concatenation is not, and the tree wants it sorted.
+        return Tables(
+            n_words=len(vocabulary.words),
+            keep=vocabulary.keep_thresholds(sample)[:size],
+            noise=Noise.of(counts) if architecture.output == "negative" else None,
+            paths=_paths(counts) if architecture.output == "hs" else None,
+        )
+
+    @property
+    def n_targets(self) -> int:
+        """How many words and n-grams can be predicted."""
+        return len(self.keep)
+
+
+def _paths(counts: NDArray[np.int64]) -> Paths:
+    """The Huffman paths of counts in any order."""
+    order = np.argsort(-counts, kind="stable")
+    if np.array_equal(order, np.arange(len(order))):
+        return huffman(counts)
+    tree = huffman(counts[order])
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    lengths = np.diff(tree.offsets)[rank]
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    source = np.repeat(tree.offsets[rank] - offsets[:-1], lengths) + np.arange(offsets[-1])
+    return Paths(offsets, tree.nodes[source], tree.codes[source])
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One pass over some documents: in which order, and the learning rate at each."""
+
+    seed: int
+    epoch: int
+    order: NDArray[np.int64]
+    rates: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The sum of the objective (log-likelihood) over the targets of a pass, and their number."""
+
+    objective: float
+    targets: int
+
+
+@dataclass(frozen=True)
+class Inference:
+    """How new documents are inferred."""
+
+    seed: int
+    tol: float
+    max_iter: int
+    l2: float
+
+
+class Engine(Protocol):
+    """Who does the arithmetic."""
+
+    def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
+        """Visits the documents of `work` once each and updates the model in place."""
+        ...
+
+    def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:
+        """A vector for every document of the corpus, with W, U and b frozen; zero where no word is known."""
+        ...

@@ -1,0 +1,147 @@
+"""The C++ core behind the engine's interface."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paravec import _core
+from paravec.corpus import Corpus
+from paravec.draws import Purpose
+from paravec.engines.base import Inference, Pass, Tables, Tally
+from paravec.model import Model
+from paravec.settings import Architecture
+
+F32 = NDArray[np.float32]
+
+
+class CpuEngine:
+    """Lock-free training and exact, parallel inference on the processor.
+
+    `kernels` names an instruction set (``_core.available_kernels()``); the best one is taken if it is empty.
+    """
+
+    def __init__(self, n_jobs: int | None = None, kernels: str = "") -> None:
+        self.threads = threads(n_jobs)
+        self.kernels = kernels
+
+    def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
+        """See :class:`paravec.engines.base.Engine`."""
+        objective, targets = _core.train(
+            _architecture(model.architecture),
+            _arrays(model, tables),
+            corpus.tokens,
+            corpus.offsets,
+            work.seed,
+            work.epoch,
+            work.order,
+            work.rates,
+            self.threads,
+            self.kernels,
+        )
+        return Tally(objective, targets)
+
+    def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> F32:
+        """See :class:`paravec.engines.base.Engine`."""
+        vectors = np.zeros((len(corpus), model.architecture.vector_size), dtype=np.float32)
+        _core.infer(
+            _architecture(model.architecture),
+            _arrays(model, tables),
+            corpus.tokens,
+            corpus.offsets,
+            how.seed,
+            how.tol,
+            how.max_iter,
+            how.l2,
+            vectors,
+            self.threads,
+            self.kernels,
+        )
+        return vectors
+
+
+def threads(n_jobs: int | None) -> int:
+    """The number of threads that `n_jobs` means: None for one, -1 for all cores, -2 for all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs > 0:
+        return n_jobs
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores + 1 + n_jobs)
+
+
+def zeros(rows: int, columns: int) -> F32:
+    """A matrix whose rows are padded with zeros and start on a cache line, as the core wants U and W."""
+    stride = -(-columns // _core.ROW_MULTIPLE) * _core.ROW_MULTIPLE
+    spare = _core.ALIGNMENT // 4
+    block = np.zeros(rows * stride + spare, dtype=np.float32)
+    skip = (-block.ctypes.data % _core.ALIGNMENT) // 4
+    return block[skip : skip + rows * stride].reshape(rows, stride)[:, :columns]
+
+
+def uniform(seed: int, purpose: Purpose, is_dm: bool, rows: int, columns: int) -> F32:
+    """Initial vectors; :func:`paravec.draws.uniform_rows` defines them."""
+    out = zeros(rows, columns)
+    _core.fill_uniform(seed, purpose, is_dm, out)
+    return out
+
+
+def _aligned(array: NDArray[np.floating]) -> F32:
+    """The array itself if the core can work on it, or a copy."""
+    good = (
+        array.dtype == np.float32
+        and array.strides[1] == 4
+        and array.strides[0] % (4 * _core.ROW_MULTIPLE) == 0
+        and array.ctypes.data % _core.ALIGNMENT == 0
+        and array.flags.writeable
+    )
+    if good:
+        return array  # type: ignore[return-value]
+    copy = zeros(*array.shape)
+    copy[:] = array
+    return copy
+
+
+def _architecture(a: Architecture) -> _core.Architecture:
+    return _core.Architecture(
+        dm=a.is_dm,
+        vector_size=a.vector_size,
+        word_size=a.word_size,
+        window=a.window,
+        both=a.context == "both",
+        combine=getattr(_core.Combine, a.combine),
+        pad_all=a.pad == "all",
+        output=getattr(_core.Output, a.output),
+        negative=a.negative,
+        cosine=a.logit == "cosine",
+        cosine_scale=a.cosine_scale,
+        batch_size=a.batch_size,
+        train_words=a.train_words,
+        slots=a.slots,
+        width=a.width,
+    )
+
+
+def _arrays(model: Model, tables: Tables) -> _core.Arrays:
+    """The model's arrays for the core. Rows that are not aligned (after unpickling, say) are, from now on."""
+    model.outputs = _aligned(model.outputs)
+    if model.words is not None:
+        model.words = _aligned(model.words)
+    everything = bool((tables.keep == 2**32 - 1).all())
+    return _core.Arrays(
+        documents=model.documents,
+        words=model.words,
+        outputs=model.outputs,
+        bias=model.bias,
+        trainable=model.trainable,
+        keep=None if everything else tables.keep,
+        noise_threshold=tables.noise.threshold if tables.noise else None,
+        noise_alias=tables.noise.alias if tables.noise else None,
+        path_offsets=tables.paths.offsets if tables.paths else None,
+        path_nodes=tables.paths.nodes if tables.paths else None,
+        path_codes=tables.paths.codes if tables.paths else None,
+        n_words=tables.n_words,
+        n_targets=tables.n_targets,
+    )

@@ -1,0 +1,283 @@
+"""Every hyper-parameter: named, typed, checked once, frozen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
+from typing import Any
+
+from paravec.text import TOKENIZERS, Tokenizer
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "model": ("dbow", "dm", "dm+dbow"),
+    "context": ("left", "both"),
+    "combine": ("concat", "mean", "sum"),
+    "pad": ("all", "short"),
+    "output": ("negative", "hs", "softmax"),
+    "logit": ("dot", "cosine"),
+    "engine": ("cpu", "reference"),
+}
+
+# Chosen on validation data; docs/inference.md has the measurements. Keyed by model (the `combine` for dm), output, logit.
+LEARNING_RATES: dict[tuple[str, str, str], float] = {
+    ("dbow", "negative", "dot"): 0.05,
+    ("dbow", "hs", "dot"): 0.05,
+    ("dbow", "softmax", "dot"): 0.05,
+    ("dbow", "negative", "cosine"): 0.001,
+    ("dbow", "softmax", "cosine"): 0.001,
+    ("concat", "negative", "dot"): 0.05,
+    ("concat", "hs", "dot"): 0.05,
+    ("concat", "softmax", "dot"): 0.05,
+    ("concat", "negative", "cosine"): 0.001,
+    ("concat", "softmax", "cosine"): 0.001,
+    ("mean", "negative", "dot"): 0.05,
+    ("mean", "hs", "dot"): 0.05,
+    ("mean", "softmax", "dot"): 0.05,
+    ("mean", "negative", "cosine"): 0.001,
+    ("mean", "softmax", "cosine"): 0.001,
+    ("sum", "negative", "dot"): 0.05,
+    ("sum", "hs", "dot"): 0.05,
+    ("sum", "softmax", "dot"): 0.05,
+    ("sum", "negative", "cosine"): 0.001,
+    ("sum", "softmax", "cosine"): 0.001,
+}
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What one model computes: dbow or dm, with the sizes of its parts. ``dm+dbow`` is two of these."""
+
+    model: str
+    vector_size: int
+    word_size: int
+    window: int
+    context: str
+    combine: str
+    pad: str
+    output: str
+    negative: int
+    logit: str
+    cosine_scale: float
+    batch_size: int
+    train_words: bool
+
+    @property
+    def is_dm(self) -> bool:
+        """Whether context words help the document to predict."""
+        return self.model == "dm"
+
+    @property
+    def has_words(self) -> bool:
+        """Whether there are word vectors W."""
+        return self.is_dm or self.train_words
+
+    @property
+    def has_bias(self) -> bool:
+        """Whether the output has a bias b."""
+        return self.output != "negative" and self.logit == "dot"
+
+    @property
+    def slots(self) -> int:
+        """How many context words a full window has."""
+        return (self.window - 1) * (2 if self.context == "both" else 1)
+
+    @property
+    def width(self) -> int:
+        """The length of h, and of a row of U."""
+        if self.is_dm and self.combine == "concat":
+            return self.vector_size + self.slots * self.word_size
+        return self.vector_size
+
+    @property
+    def learning_rate(self) -> float:
+        """The default learning rate of this combination."""
+        return LEARNING_RATES[self.combine if self.is_dm else "dbow", self.output, self.logit]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings of a :class:`paravec.ParagraphVector`, which documents them one by one.
+
+    >>> Settings(model="dm", window=1)
+    Traceback (most recent call last):
+    ...
+    ValueError: window=1 leaves no context for model='dm'; use window >= 2
+    """
+
+    model: str = "dbow"
+    vector_size: int = 100
+    word_size: int | None = None
+    window: int = 10
+    context: str = "left"
+    combine: str = "concat"
+    pad: str = "all"
+    output: str = "negative"
+    negative: int = 5
+    logit: str = "dot"
+    cosine_scale: float = 6.0
+    batch_size: int = 64
+    train_words: bool = False
+    freeze_words: bool = False
+    min_count: int = 2
+    max_vocab: int | None = None
+    ngrams: int = 1
+    ngram_min_count: int | None = None
+    sample: float = 0.0
+    tokenizer: str | Tokenizer = "words"
+    epochs: int = 10
+    learning_rate: float | None = None
+    min_learning_rate: float = 0.0001
+    deterministic: bool = False
+    engine: str = "cpu"
+    n_jobs: int | None = None
+    infer_tol: float = 0.001
+    infer_max_iter: int = 100
+    infer_l2: float = 10.0
+    refit_documents: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuses what is wrong in itself, then what does not go together."""
+        self._check_each()
+        self._check_sizes()
+        self._check_outputs()
+        self._check_words()
+        self._check_rates()
+
+    def architectures(self) -> tuple[Architecture, ...]:
+        """The models to train: one, or the dm and the dbow half of ``dm+dbow``."""
+        return tuple(self._architecture(model) for model in self.model.split("+"))
+
+    def rate(self, architecture: Architecture) -> float:
+        """The learning rate at the first step."""
+        return architecture.learning_rate if self.learning_rate is None else self.learning_rate
+
+    @property
+    def ngram_floor(self) -> int:
+        """How often an n-gram must occur: as often as a word unless said otherwise."""
+        return self.min_count if self.ngram_min_count is None else self.ngram_min_count
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every setting as JSON can hold it; a tokenizer of one's own becomes None."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if not isinstance(self.tokenizer, str):
+            values["tokenizer"] = None
+        return values
+
+    def _architecture(self, model: str) -> Architecture:
+        free_size = model == "dm" and self.combine == "concat" and self.word_size is not None
+        return Architecture(
+            model=model,
+            vector_size=self.vector_size,
+            word_size=self.word_size if free_size and self.word_size is not None else self.vector_size,
+            window=self.window,
+            context=self.context,
+            combine=self.combine,
+            pad=self.pad,
+            output=self.output,
+            negative=self.negative if self.output == "negative" else 0,
+            logit=self.logit,
+            cosine_scale=self.cosine_scale,
+            batch_size=self.batch_size if self.output == "softmax" else 1,
+            train_words=self.train_words and model == "dbow",
+        )
+
+    def _check_each(self) -> None:
+        for name, allowed in CHOICES.items():
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
+        for name in ("vector_size", "window", "batch_size", "min_count", "ngrams", "epochs", "infer_max_iter"):
+            _integer(name, getattr(self, name), 1)
+        for name in ("word_size", "max_vocab", "ngram_min_count"):
+            if getattr(self, name) is not None:
+                _integer(name, getattr(self, name), 1)
+        for name in ("train_words", "freeze_words", "deterministic", "refit_documents"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"{name}={getattr(self, name)!r} is neither True nor False")
+        _integer("negative", self.negative, 0)
+        _number("cosine_scale", self.cosine_scale, positive=True)
+        _number("sample", self.sample)
+        _number("infer_tol", self.infer_tol, positive=True)
+        _number("infer_l2", self.infer_l2)
+        if self.n_jobs is not None:
+            _integer("n_jobs", self.n_jobs, -1)
+            if self.n_jobs == 0:
+                raise ValueError("n_jobs=0 leaves no thread to work; use n_jobs >= 1, or -1 for all cores")
+        if not callable(self.tokenizer) and self.tokenizer not in TOKENIZERS:
+            names = ", ".join(map(repr, TOKENIZERS))
+            raise ValueError(f"tokenizer={self.tokenizer!r} is not one of {names}, and not callable")
+
+    def _check_sizes(self) -> None:
+        has_dm = "dm" in self.model.split("+")
+        if has_dm and self.window < 2:
+            raise ValueError(f"window={self.window} leaves no context for model={self.model!r}; use window >= 2")
+        if self.train_words and self.window < 2:
+            raise ValueError(f"window={self.window} leaves no context for train_words=True; use window >= 2")
+        if self.word_size is not None and self.word_size != self.vector_size:
+            if not has_dm:
+                raise ValueError(
+                    f"word_size={self.word_size} has no meaning for model='dbow', whose word vectors (train_words=True) "
+                    f"are as long as its document vectors; leave it out"
+                )
+            if self.combine != "concat":
+                raise ValueError(
+                    f"combine={self.combine!r} adds word vectors to document vectors, so word_size={self.word_size} must "
+                    f"equal vector_size={self.vector_size}; leave word_size out, or use combine='concat'"
+                )
+        if self.ngrams > 1 and self.model == "dm":
+            raise ValueError(
+                f"ngrams={self.ngrams} has no meaning for model='dm', which predicts the next word; "
+                f"use model='dbow' or 'dm+dbow'"
+            )
+        if self.ngrams > 16:
+            raise ValueError(f"ngrams={self.ngrams} is beyond any use; use ngrams <= 16")
+
+    def _check_outputs(self) -> None:
+        if self.output == "negative" and not 1 <= self.negative <= 1000:
+            raise ValueError(f"negative={self.negative} noise words for output='negative'; use 1 to 1000, often 5")
+        if self.train_words and self.output == "negative" and (1 + 2 * self.window) * self.negative > 100_000:
+            raise ValueError(f"window={self.window} times negative={self.negative} is too large; lower one of them")
+        if self.logit == "cosine" and self.output == "hs":
+            raise ValueError(
+                "logit='cosine' has no meaning with output='hs', whose nodes are no words to be near to; "
+                "use output='negative' or 'softmax', or logit='dot'"
+            )
+
+    def _check_words(self) -> None:
+        if self.train_words and self.model == "dm":
+            raise ValueError("train_words=True is for 'dbow'; model='dm' always trains word vectors; leave it out")
+        if self.freeze_words and not self.uses_words:
+            raise ValueError("freeze_words=True has no meaning for model='dbow' without word vectors; use train_words=True")
+
+    @property
+    def uses_words(self) -> bool:
+        """Whether any of the models has word vectors."""
+        return any(architecture.has_words for architecture in self.architectures())
+
+    def _check_rates(self) -> None:
+        if self.learning_rate is not None:
+            _number("learning_rate", self.learning_rate, positive=True)
+        _number("min_learning_rate", self.min_learning_rate)
+        for architecture in self.architectures():
+            if self.min_learning_rate > self.rate(architecture):
+                raise ValueError(
+                    f"min_learning_rate={self.min_learning_rate} is above the learning rate {self.rate(architecture)} "
+                    f"of model={architecture.model!r}; lower it"
+                )
+
+
+def _integer(name: str, value: Any, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"{name}={value!r} is not a whole number")
+    if value < least:
+        raise ValueError(f"{name}={value} is too small; use {name} >= {least}")
+    if value > 2**31 - 1:
+        raise ValueError(f"{name}={value} is too large; use {name} < 2**31")
+
+
+def _number(name: str, value: Any, positive: bool = False) -> None:
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{name}={value!r} is not a number")
+    if not math.isfinite(value) or value < 0 or (positive and value == 0):
+        raise ValueError(f"{name}={value} is out of range; use a finite number {'>' if positive else '>='} 0")
