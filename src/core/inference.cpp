@@ -29,7 +29,7 @@ struct Frozen {
   const Inference& how;
   Floats inverse_norms;  // of the rows of U, for cosine
   int64_t n_rows;
-  bool sphere;  // d is a unit vector: cosine without context
+  bool sphere;  // cosine: d is a unit vector, and l2 has no meaning
 };
 
 // --- Objectives whose logits are affine in d (or are, up to the length of d) ---
@@ -198,15 +198,25 @@ class Stepped : public Objective {
 
   void move(double t) override {
     for (int i = 0; i < size_; ++i) d_[i] += t * direction_[i];
+    if (!frozen_.sphere) return;
+    const double length = std::sqrt(square(d_, size_));
+    for (int i = 0; i < size_; ++i) d_[i] /= length;
   }
 
  private:
+  // The gradient at d + t direction; on the sphere, at the unit vector along it.
   void evaluate(const double* d, double t, double* out) {
-    for (int i = 0; i < size_; ++i) w_.document[i] = static_cast<float>(d[i] + t * direction_[i]);
+    std::vector<double> x(size_);
+    for (int i = 0; i < size_; ++i) x[i] = d[i] + t * direction_[i];
+    const double length = frozen_.sphere ? std::sqrt(square(x.data(), size_)) : 1.0;
+    for (int i = 0; i < size_; ++i) w_.document[i] = static_cast<float>(x[i] / length);
     std::fill(w_.document_gradient, w_.document_gradient + size_, 0.0);
     frozen_.kernels.train(frozen_.task, w_, document_);
     frozen_.kernels.flush(frozen_.task, w_);
-    for (int i = 0; i < size_; ++i) out[i] = w_.document_gradient[i] - frozen_.how.l2 * (d[i] + t * direction_[i]);
+    double outward = 0;
+    for (int i = 0; i < size_; ++i) outward += w_.document_gradient[i] * x[i];
+    const double back = frozen_.sphere ? outward / (length * length) : frozen_.how.l2;
+    for (int i = 0; i < size_; ++i) out[i] = w_.document_gradient[i] / length - back * x[i] / length;
   }
 
   const Frozen& frozen_;
@@ -428,7 +438,7 @@ bool infer(const Kernels& kernels, Task task, const Corpus& corpus, int64_t coun
   task.frozen = true;
   task.noise = stream(how.seed, InferenceNoise, 0, task.architecture.dm);
   const int64_t n_rows = task.architecture.output == Output::Hs ? task.tables.n_targets - 1 : task.tables.n_targets;
-  const Frozen frozen = {kernels, task, how, inverse_norms(task, n_rows), n_rows, task.architecture.cosine && !task.architecture.dm};
+  const Frozen frozen = {kernels, task, how, inverse_norms(task, n_rows), n_rows, task.architecture.cosine};
 
   int64_t longest = 0;
   for (int64_t i = 0; i < count; ++i) longest = std::max(longest, corpus.offsets[i + 1] - corpus.offsets[i]);

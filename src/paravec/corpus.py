@@ -69,9 +69,7 @@ def learn(documents: Iterable[object], settings: Settings) -> tuple[Vocabulary, 
     ids[kept] = np.arange(len(kept), dtype=np.int32)
     words = Corpus(ids[stream.tokens], stream.offsets)
     prefix, last, ngram_counts = _count_ngrams(words, len(kept), settings)
-    vocabulary = Vocabulary(
-        tuple(names[i] for i in kept), np.concatenate([counts[kept], ngram_counts]), prefix, last
-    )
+    vocabulary = Vocabulary(tuple(names[i] for i in kept), np.concatenate([counts[kept], ngram_counts]), prefix, last)
     return vocabulary, _with_ngrams(words, vocabulary, settings.ngrams)
 
 
@@ -106,8 +104,9 @@ class _Reader:
             self.text = is_text
         elif self.text != is_text:
             raise TypeError(
-                f"document {i} is {_what(document)}, but document 0 is {'a string' if self.text else 'a list of tokens'}; "
-                f"give all documents as strings or all as lists of tokens"
+                f"document {i} is {_what(document)}, but document 0 is "
+                f"{'a string' if self.text else 'a list of tokens'}; give all documents as strings, "
+                f"or all as lists of tokens"
             )
         if is_text:
             tokens: Sequence[Token] = self.tokenize(document)  # type: ignore[arg-type]
@@ -115,8 +114,8 @@ class _Reader:
             tokens = document.tolist()
         elif isinstance(document, Sequence) and not isinstance(document, bytes):
             tokens = document
-        elif hasattr(document, "to_list") or hasattr(document, "tolist"):
-            tokens = document.to_list() if hasattr(document, "to_list") else document.tolist()
+        elif hasattr(document, "to_list"):  # a column of lists in polars gives each list as a Series
+            tokens = document.to_list()
         else:
             raise TypeError(f"document {i} is {_what(document)}; a document is a string or a list of tokens")
         self._check(i, tokens)
@@ -143,8 +142,8 @@ def check_documents(documents: object) -> Iterable[object]:
     """Refuses what cannot be a collection of documents, before anything is read."""
     if isinstance(documents, (str, bytes)):
         raise TypeError(
-            f"documents is a single {type(documents).__name__}, {documents[:30]!r}, which would be taken letter by letter; "
-            f"give a list of documents: [text]"
+            f"documents is a single {type(documents).__name__}, {documents[:30]!r}, which would be taken letter by "
+            f"letter; give a list of documents: [text]"
         )
     if isinstance(documents, np.ndarray) and documents.ndim != 1:
         raise ValueError(f"documents is an array of shape {documents.shape}; give one column of texts: shape (n,)")

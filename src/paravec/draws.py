@@ -55,8 +55,10 @@ def stream(seed: int, purpose: Purpose, epoch: int, is_dm: bool) -> tuple[int, i
     return int(out[0][0]), int(out[1][0])
 
 
-def draw(key: tuple[int, int], document: int | NDArray[np.uint64], position: NDArray[np.int64], block: int) -> NDArray[np.uint32]:
-    """Four 32-bit numbers, as columns, for each position (< 2^48) of a document; `block` (< 2^16) counts further fours."""
+def draw(
+    key: tuple[int, int], document: int | NDArray[np.uint64], position: NDArray[np.int64], block: int
+) -> NDArray[np.uint32]:
+    """Four 32-bit numbers, as columns, for each position (< 2^48) of a document; `block` (< 2^16) gives more."""
     where = np.asarray(position, dtype=np.uint64)
     who = np.broadcast_to(np.asarray(document, dtype=np.uint64), where.shape)
     low, high = np.uint64(_MASK), np.uint64(32)

@@ -14,9 +14,9 @@ from paravec.settings import Architecture
 class Model:
     """One trained (or initial) model of the paper.
 
-    A row of `words` for each word and a last one for NULL; a row of `outputs` for each target, or for each inner node of
-    the tree with ``output="hs"``. Arrays that the architecture does not have are None, and so is `documents` in a model
-    that only infers.
+    A row of `words` for each word and a last one for NULL; a row of `outputs` for each target, or for each inner node
+    of the tree with ``output="hs"``. Arrays that the architecture does not have are None, and so is `documents` in a
+    model that only infers.
     """
 
     architecture: Architecture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
@@ -19,7 +19,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "engine": ("cpu", "reference"),
 }
 
-# Chosen on validation data; docs/inference.md has the measurements. Keyed by model (the `combine` for dm), output, logit.
+# Chosen on validation data; docs/inference.md has the measurements. Keyed by model (`combine` for dm), output, logit.
 LEARNING_RATES: dict[tuple[str, str, str], float] = {
     ("dbow", "negative", "dot"): 0.05,
     ("dbow", "hs", "dot"): 0.05,
@@ -95,6 +95,10 @@ class Architecture:
         return LEARNING_RATES[self.combine if self.is_dm else "dbow", self.output, self.logit]
 
 
+def _setting(default: Any, help: str) -> Any:
+    return field(default=default, metadata={"help": help})
+
+
 @dataclass(frozen=True)
 class Settings:
     """All settings of a :class:`paravec.ParagraphVector`, which documents them one by one.
@@ -105,36 +109,36 @@ class Settings:
     ValueError: window=1 leaves no context for model='dm'; use window >= 2
     """
 
-    model: str = "dbow"
-    vector_size: int = 100
-    word_size: int | None = None
-    window: int = 10
-    context: str = "left"
-    combine: str = "concat"
-    pad: str = "all"
-    output: str = "negative"
-    negative: int = 5
-    logit: str = "dot"
-    cosine_scale: float = 6.0
-    batch_size: int = 64
-    train_words: bool = False
-    freeze_words: bool = False
-    min_count: int = 2
-    max_vocab: int | None = None
-    ngrams: int = 1
-    ngram_min_count: int | None = None
-    sample: float = 0.0
-    tokenizer: str | Tokenizer = "words"
-    epochs: int = 10
-    learning_rate: float | None = None
-    min_learning_rate: float = 0.0001
-    deterministic: bool = False
-    engine: str = "cpu"
-    n_jobs: int | None = None
-    infer_tol: float = 0.001
-    infer_max_iter: int = 100
-    infer_l2: float = 10.0
-    refit_documents: bool = True
+    model: str = _setting("dbow", "dbow, dm, or dm+dbow (both, side by side)")
+    vector_size: int = _setting(100, "length of a document vector")
+    word_size: int | None = _setting(None, "length of a word vector with combine concat; as vector_size if left out")
+    window: int = _setting(10, "the predicted word and the words of context before it")
+    context: str = _setting("left", "where context words stand: left or both")
+    combine: str = _setting("concat", "how dm puts document and words together: concat, mean or sum")
+    pad: str = _setting("all", "all: predict every word; short: only those with a full window")
+    output: str = _setting("negative", "negative, hs (Huffman tree) or softmax (exact)")
+    negative: int = _setting(5, "noise words for each target")
+    logit: str = _setting("dot", "dot or cosine")
+    cosine_scale: float = _setting(6.0, "what the cosine is multiplied by")
+    batch_size: int = _setting(64, "targets of one step of the exact softmax")
+    train_words: bool = _setting(False, "train skip-gram word vectors beside dbow")
+    freeze_words: bool = _setting(False, "keep given word vectors as they are")
+    min_count: int = _setting(2, "how often a word must occur")
+    max_vocab: int | None = _setting(None, "how many words are kept at most")
+    ngrams: int = _setting(1, "dbow also predicts n-grams up to this length")
+    ngram_min_count: int | None = _setting(None, "how often an n-gram must occur; as min_count if left out")
+    sample: float = _setting(0.0, "threshold of sub-sampling of frequent words; 0 for none")
+    tokenizer: str | Tokenizer = _setting("words", "words or whitespace")
+    epochs: int = _setting(10, "passes over the corpus")
+    learning_rate: float | None = _setting(None, "at the first step; the default of the combination if left out")
+    min_learning_rate: float = _setting(0.0001, "at the last step")
+    deterministic: bool = _setting(False, "bit-identical results at any number of threads")
+    engine: str = _setting("cpu", "cpu or reference")
+    n_jobs: int | None = _setting(None, "threads; -1 for all cores")
+    infer_tol: float = _setting(0.001, "how far the gradient must fall in inference, as a part of what it is at zero")
+    infer_max_iter: int = _setting(100, "steps of inference at most")
+    infer_l2: float = _setting(10.0, "weight of the squared length of a vector in inference")
+    refit_documents: bool = _setting(True, "infer the training documents too after training")
 
     def __post_init__(self) -> None:
         """Refuses what is wrong in itself, then what does not go together."""
@@ -159,7 +163,7 @@ class Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """Every setting as JSON can hold it; a tokenizer of one's own becomes None."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         if not isinstance(self.tokenizer, str):
             values["tokenizer"] = None
         return values
@@ -187,7 +191,15 @@ class Settings:
             value = getattr(self, name)
             if value not in allowed:
                 raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
-        for name in ("vector_size", "window", "batch_size", "min_count", "ngrams", "epochs", "infer_max_iter"):
+        for name in (
+            "vector_size",
+            "window",
+            "batch_size",
+            "min_count",
+            "ngrams",
+            "epochs",
+            "infer_max_iter",
+        ):
             _integer(name, getattr(self, name), 1)
         for name in ("word_size", "max_vocab", "ngram_min_count"):
             if getattr(self, name) is not None:
@@ -217,13 +229,13 @@ class Settings:
         if self.word_size is not None and self.word_size != self.vector_size:
             if not has_dm:
                 raise ValueError(
-                    f"word_size={self.word_size} has no meaning for model='dbow', whose word vectors (train_words=True) "
-                    f"are as long as its document vectors; leave it out"
+                    f"word_size={self.word_size} has no meaning for model='dbow', whose word vectors "
+                    f"(train_words=True) are as long as its document vectors; leave it out"
                 )
             if self.combine != "concat":
                 raise ValueError(
-                    f"combine={self.combine!r} adds word vectors to document vectors, so word_size={self.word_size} must "
-                    f"equal vector_size={self.vector_size}; leave word_size out, or use combine='concat'"
+                    f"combine={self.combine!r} adds word vectors to document vectors, so word_size={self.word_size} "
+                    f"must equal vector_size={self.vector_size}; leave word_size out, or use combine='concat'"
                 )
         if self.ngrams > 1 and self.model == "dm":
             raise ValueError(
@@ -248,7 +260,9 @@ class Settings:
         if self.train_words and self.model == "dm":
             raise ValueError("train_words=True is for 'dbow'; model='dm' always trains word vectors; leave it out")
         if self.freeze_words and not self.uses_words:
-            raise ValueError("freeze_words=True has no meaning for model='dbow' without word vectors; use train_words=True")
+            raise ValueError(
+                "freeze_words=True has no meaning for model='dbow' without word vectors; use train_words=True"
+            )
 
     @property
     def uses_words(self) -> bool:
@@ -270,6 +284,7 @@ class Settings:
 def _integer(name: str, value: Any, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral):
         raise TypeError(f"{name}={value!r} is not a whole number")
+    value = int(value)
     if value < least:
         raise ValueError(f"{name}={value} is too small; use {name} >= {least}")
     if value > 2**31 - 1:

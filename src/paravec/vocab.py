@@ -58,7 +58,8 @@ class Vocabulary:
         if sample == 0:
             return np.full(self.size, 2**32 - 1, dtype=np.uint32)
         ratio = sample * self.counts.sum() / self.counts
-        return np.minimum((np.sqrt(ratio) + ratio) * 2.0**32, 2**32 - 1).astype(np.uint32)
+        kept: NDArray[np.float64] = np.minimum((np.sqrt(ratio) + ratio) * 2.0**32, 2**32 - 1)
+        return kept.astype(np.uint32)
 
 
 def pair_keys(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -101,9 +102,11 @@ class Noise:
         return np.where(second < self.threshold[column], column, self.alias[column])
 
 
-def sort_words(words: Sequence[Token], counts: NDArray[np.int64], min_count: int, max_vocab: int | None) -> NDArray[np.int64]:
+def sort_words(
+    words: Sequence[Token], counts: NDArray[np.int64], min_count: int, max_vocab: int | None
+) -> NDArray[np.int64]:
     """The indices of the words to keep, most frequent first, equals in the order of the words themselves."""
     kept = np.flatnonzero(counts >= min_count).tolist()
-    kept.sort(key=lambda i: words[i])  # type: ignore[arg-type, return-value]  # all str or all int
+    kept.sort(key=lambda i: words[i])  # all str or all int
     kept.sort(key=lambda i: -counts[i])
     return np.array(kept[:max_vocab], dtype=np.int64)

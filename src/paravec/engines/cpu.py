@@ -98,7 +98,7 @@ def _aligned(array: NDArray[np.floating]) -> F32:
         and array.flags.writeable
     )
     if good:
-        return array  # type: ignore[return-value]
+        return array
     copy = zeros(*array.shape)
     copy[:] = array
     return copy

@@ -19,7 +19,7 @@ from paravec.engines.base import Inference, Pass, Tables, Tally
 from paravec.model import Model
 from paravec.settings import Architecture
 
-Array = NDArray[np.floating]
+Array = NDArray[Any]
 NORM_FLOOR = 1e-12  # added to squared norms under `cosine`, so that a zero vector has a direction
 
 
@@ -108,7 +108,7 @@ def output_rows(model: Model, tables: Tables, step: Step) -> tuple[NDArray[np.in
 
 
 def logits(model: Model, rows: NDArray[np.int64], h: Array) -> Array:
-    """y = b + U h, or the scaled cosine of the angle between h and the rows of U."""
+    """Y = b + U h, or the scaled cosine of the angle between h and the rows of U."""
     y = model.outputs[rows] @ h
     if model.architecture.logit == "cosine":
         return model.architecture.cosine_scale * y / (_norm(model.outputs[rows]) * _norm(h))
@@ -212,7 +212,12 @@ def document_steps(
 
 
 def _noise(
-    architecture: Architecture, tables: Tables, key: tuple[int, int], document: int, position: int, number: int
+    architecture: Architecture,
+    tables: Tables,
+    key: tuple[int, int],
+    document: int,
+    position: int,
+    number: int,
 ) -> tuple[int, ...]:
     """The noise words of step `number` (0: the document's, 1...: the skip-gram slots') at a position."""
     if tables.noise is None:
@@ -277,7 +282,10 @@ def _apply(model: Model, tables: Tables, batch: list[Step]) -> float:
 
 
 def infer_document(model: Model, tables: Tables, tokens: NDArray[np.int32], how: Inference) -> Array:
-    """The vector d that maximises the objective of a document minus l2 |d|^2 / 2, with W, U and b frozen."""
+    """The vector d that maximises the objective of a document minus l2 |d|^2 / 2, with W, U and b frozen.
+
+    Under cosine the length of d says nothing (dbow) or could be had for nothing (dm), so d is a unit vector.
+    """
     from scipy.optimize import minimize
 
     architecture = model.architecture
@@ -287,10 +295,11 @@ def infer_document(model: Model, tables: Tables, tokens: NDArray[np.int32], how:
         for step in document_steps(architecture, tables, tokens, 0, key, draws.hash_tokens(tokens))
         if step.document is not None
     ]
-    on_sphere = architecture.logit == "cosine" and not architecture.is_dm
+    on_sphere = architecture.logit == "cosine"
     l2 = 0.0 if on_sphere else how.l2
 
-    def loss(d: Array) -> tuple[float, Array]:
+    def loss(x: Array) -> tuple[float, Array]:
+        d = x / np.linalg.norm(x) if on_sphere else x
         at = replace(model, documents=d[None, :])
         gradient = -l2 * d
         for step in steps:
@@ -298,6 +307,8 @@ def infer_document(model: Model, tables: Tables, tokens: NDArray[np.int32], how:
                 if array is at.documents:
                     gradient = gradient + part
         value = sum(objective(at, tables, step) for step in steps) - l2 * float(d @ d) / 2
+        if on_sphere:
+            gradient = (gradient - (gradient @ d) * d) / np.linalg.norm(x)
         return -value, -gradient
 
     start = inference_start(model, tables, steps)

@@ -1,0 +1,35 @@
+# The two commands of the README are `make demo` and `make test`; both make the environment first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := $(shell find src/core -type f) CMakeLists.txt pyproject.toml
+
+.PHONY: demo test lint sanitize bench clean
+
+demo: $(VENV)/built
+	$(BIN)/paravec demo
+
+test: lint
+	$(BIN)/python -m pytest src tests
+
+lint: $(VENV)/built
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+# AddressSanitizer and UBSan on everything; ThreadSanitizer on inference (training races by design).
+sanitize: $(VENV)/built
+	$(BIN)/python tests/sanitize.py
+
+# First reading of speed and error on IMDB beside gensim: make bench IMDB=path/to/aclImdb.tar.xz
+bench: $(VENV)/built
+	$(BIN)/pip install --quiet -e '.[bench]'
+	$(BIN)/python benchmarks/imdb.py $(IMDB)
+
+$(VENV)/built: $(SOURCES)
+	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,48 @@
+"""The command line: one file a verb, options named as in Python with dashes."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import typer
+
+from paravec.cli import demo, infer, info, similar, train
+
+app = typer.Typer(
+    name="paravec",
+    help="Document vectors learned from your own corpus (Paragraph Vector).",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for verb in (train, infer, similar, info, demo):
+    verb.register(app)
+
+
+def main() -> None:
+    """Runs the command line: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Errors are one sentence."""
+    warnings.showwarning = _show_warning
+    try:
+        app()
+    except SystemExit as end:
+        if end.code == 130:
+            _fail("interrupted", 130)
+        raise
+    except OSError as error:
+        sys.exit(_fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 1))
+    except KeyError as error:
+        sys.exit(_fail(str(error.args[0]), 1))
+    except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
+        sys.exit(_fail(str(error) or type(error).__name__, 1))
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"paravec: {message}", file=sys.stderr)
+    return code
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"paravec: warning: {message}", file=sys.stderr)

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from paravec import draws
+from paravec.corpus import Corpus, learn
+from paravec.engines.base import Pass, Tables
+from paravec.engines.cpu import zeros
+from paravec.model import Model
+from paravec.settings import Settings
+from paravec.vocab import Vocabulary
+
+CHOICES = {
+    "model": ["dbow", "dm"],
+    "combine": ["concat", "mean", "sum"],
+    "context": ["left", "both"],
+    "pad": ["all", "short"],
+    "output": ["hs", "negative", "softmax"],
+    "logit": ["dot", "cosine"],
+    "train_words": [False, True],
+}
+
+
+def combinations(**more: list) -> list[dict]:
+    """Every combination of choices that has a meaning, once."""
+    choices = {**CHOICES, **more}
+    found = []
+    for values in itertools.product(*choices.values()):
+        kept = dict(zip(choices, values, strict=True))
+        if kept["model"] == "dbow" and (kept["combine"], kept["pad"]) != ("concat", "all"):
+            continue  # dbow has no context to combine or to pad
+        if kept["model"] == "dbow" and not kept["train_words"] and kept["context"] == "both":
+            continue
+        if kept["model"] == "dm" and kept["combine"] == "concat":
+            kept["word_size"] = 7
+        try:
+            Settings(vector_size=9, window=4, **kept)
+        except ValueError:
+            continue
+        found.append(kept)
+    return found
+
+
+def name_of(combination: dict) -> str:
+    return "-".join(str(v) for v in combination.values())
+
+
+@dataclass
+class Case:
+    """A small corpus and a model in the middle of its training, so that nothing is zero by chance."""
+
+    settings: Settings
+    vocabulary: Vocabulary
+    corpus: Corpus
+    tables: Tables
+    model: Model
+
+    def work(self, epoch: int = 0, rate: float | None = None, seed: int = 1) -> Pass:
+        order = draws.document_order(seed, epoch, self.model.architecture.is_dm, len(self.corpus))
+        rate = rate or (0.05 if self.settings.logit == "dot" else 0.01)
+        return Pass(seed, epoch, order, np.linspace(rate, rate / 2, len(order)).astype(np.float32))
+
+
+def documents(lengths=(1, 2, 3, 5, 8, 13, 21, 34, 70, 12, 0, 4), words: int = 40, seed: int = 0) -> list[list[str]]:
+    rng = np.random.default_rng(seed)
+    return [[f"w{min(k, words - 1)}" for k in rng.geometric(0.1, size=n)] for n in lengths]
+
+
+def make_case(docs=None, seed: int = 0, **settings) -> Case:
+    chosen = Settings(
+        **{"vector_size": 9, "window": 4, "min_count": 1, "batch_size": 7, "ngram_min_count": 2, **settings}
+    )
+    vocabulary, corpus = learn(docs or documents(), chosen)
+    architecture = chosen.architectures()[0]
+    tables = Tables.of(architecture, vocabulary, chosen.sample)
+    if architecture.is_dm:
+        corpus = corpus.words_only(vocabulary)
+    rng = np.random.default_rng(seed)
+
+    def some(rows: int, columns: int):
+        out = zeros(rows, columns)
+        out[:] = rng.normal(scale=0.3, size=out.shape)
+        return out
+
+    rows = tables.n_targets - (chosen.output == "hs")
+    model = Model(
+        architecture,
+        documents=np.ascontiguousarray(some(len(corpus), architecture.vector_size)),
+        words=some(len(vocabulary.words) + 1, architecture.word_size) if architecture.has_words else None,
+        outputs=some(rows, architecture.width),
+        bias=rng.normal(scale=0.3, size=rows).astype(np.float32) if architecture.has_bias else None,
+    )
+    return Case(chosen, vocabulary, corpus, tables, model)
+
+
+@pytest.fixture(scope="session")
+def python_docs() -> list[tuple[str, str]]:
+    """A real corpus that every machine has."""
+    from paravec.cli.demo import documentation
+
+    return list(documentation())

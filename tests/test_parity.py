@@ -1,0 +1,124 @@
+"""The C++ core draws the same samples and takes the same steps as the reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from conftest import combinations, documents, make_case, name_of
+from paravec import _core
+from paravec.engines import reference
+from paravec.engines.base import Inference
+from paravec.engines.cpu import CpuEngine
+from paravec.engines.reference import ReferenceEngine
+
+BEST, *OTHERS = _core.available_kernels()
+
+
+def assert_follows(case, kernels: str, passes: int = 1) -> None:
+    """|A - B| <= 1e-4 |B - B0| in the Frobenius norm, and the objective to float accuracy."""
+    start, exact = case.model.astype(np.float64), case.model.astype(np.float64)
+    for epoch in range(passes):
+        work = case.work(epoch)
+        ours = CpuEngine(1, kernels).train(case.model, case.corpus, case.tables, work)
+        theirs = ReferenceEngine().train(exact, case.corpus, case.tables, work)
+        assert ours.targets == theirs.targets
+        assert ours.objective == pytest.approx(theirs.objective, rel=1e-5)
+    for name in ("documents", "words", "outputs", "bias"):
+        a, b, b0 = (getattr(m, name) for m in (case.model, exact, start))
+        if a is not None:
+            assert np.linalg.norm(a - b) <= 1e-4 * np.linalg.norm(b - b0), name
+            assert np.linalg.norm(b - b0) > 0
+
+
+@pytest.mark.parametrize("combination", combinations(sample=[0.0, 0.02]), ids=name_of)
+def test_one_thread_follows_the_reference(combination):
+    assert_follows(make_case(**combination), BEST)
+
+
+@pytest.mark.parametrize("kernels", OTHERS)
+@pytest.mark.parametrize("combination", combinations()[::3], ids=name_of)
+def test_every_instruction_set_follows_the_reference(combination, kernels):
+    assert_follows(make_case(**combination), kernels)
+
+
+@pytest.mark.parametrize("train_words", [False, True])
+@pytest.mark.parametrize("output", ["hs", "negative", "softmax"])
+def test_ngram_targets_follow_the_reference(output, train_words):
+    case = make_case(output=output, ngrams=3, train_words=train_words, sample=0.02, context="both")
+    assert case.vocabulary.size > len(case.vocabulary.words) + 15
+    assert_follows(case, BEST)
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 64, 100, 129])
+def test_any_vector_size_follows_the_reference(size):
+    assert_follows(make_case(vector_size=size, model="dm", combine="mean"), BEST)
+
+
+@pytest.mark.parametrize("negative", [1, 2, 7, 8, 25])
+def test_any_number_of_noise_words_follows_the_reference(negative):
+    assert_follows(make_case(negative=negative), BEST)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 32, 33, 1000])
+def test_any_batch_follows_the_reference(batch_size):
+    assert_follows(make_case(output="softmax", model="dm", batch_size=batch_size), BEST)
+
+
+def test_a_document_longer_than_any_buffer_follows_the_reference():
+    assert_follows(make_case(documents(lengths=(1500, 3), words=200), train_words=True, window=3), BEST)
+
+
+def test_several_epochs_follow_the_reference():
+    assert_follows(make_case(model="dm", combine="concat", output="hs"), BEST, passes=3)
+
+
+@pytest.mark.parametrize("model", ["dbow", "dm"])
+def test_frozen_rows_of_words_stay_to_the_bit(model):
+    case = make_case(model=model, combine="mean", train_words=model == "dbow")
+    before = case.model.words.copy()
+    case.model.trainable = (np.arange(len(before)) % 2).astype(np.uint8)
+    assert_follows(case, BEST)
+    same = (case.model.words == before).all(axis=1)
+    assert same[case.model.trainable == 0].all()
+    assert not same[case.model.trainable == 1][:5].any()
+
+
+HOW = Inference(seed=1, tol=1e-5, max_iter=500, l2=1.0)
+
+
+@pytest.mark.parametrize("combination", combinations(), ids=name_of)
+def test_inference_finds_the_optimum_of_the_reference(combination):
+    docs = documents(lengths=(1, 3, 20, 0))
+    case = make_case(docs, **combination)
+    exact = case.model.astype(np.float64)
+    ours = CpuEngine(1).infer(case.model, case.corpus, case.tables, HOW)
+    if combination["logit"] == "cosine" and combination["model"] == "dm":
+        # Not concave: another maximum may be found; ours must be a maximum, and as good.
+        for i in range(len(docs) - 1):
+            at, value = objective_and_gradient(exact, case, i, ours[i])
+            assert np.linalg.norm(at) < 1e-2
+            best = reference.infer_document(exact, case.tables, case.corpus[i], HOW)
+            assert value > objective_and_gradient(exact, case, i, best)[1] - 0.05
+    else:
+        theirs = ReferenceEngine().infer(exact, case.corpus, case.tables, HOW)
+        assert np.linalg.norm(ours - theirs, axis=1).max() <= 1e-3 * np.linalg.norm(theirs, axis=1).max()
+    assert not ours[3].any()
+
+
+def objective_and_gradient(model, case, i, d):
+    """On the sphere."""
+    at = replace(model, documents=d[None, :].astype(np.float64))
+    key = reference.draws.stream(HOW.seed, reference.Purpose.INFERENCE_NOISE, 0, model.architecture.is_dm)
+    tokens = case.corpus[i]
+    gradient, value = np.zeros(len(d)), 0.0
+    for step in reference.document_steps(
+        model.architecture, case.tables, tokens, 0, key, reference.draws.hash_tokens(tokens)
+    ):
+        value += reference.objective(at, case.tables, step)
+        gradient = gradient + sum(
+            g for array, _, g in reference.gradients(at, case.tables, step) if array is at.documents
+        )
+    return gradient - (gradient @ d) * d, value
