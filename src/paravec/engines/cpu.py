@@ -31,7 +31,7 @@ class CpuEngine:
         """See :class:`paravec.engines.base.Engine`."""
         objective, targets = _core.train(
             _architecture(model.architecture),
-            _arrays(model, tables),
+            _arrays(model, tables, model.documents),
             corpus.tokens,
             corpus.offsets,
             work.seed,
@@ -48,7 +48,7 @@ class CpuEngine:
         vectors = np.zeros((len(corpus), model.architecture.vector_size), dtype=np.float32)
         _core.infer(
             _architecture(model.architecture),
-            _arrays(model, tables),
+            _arrays(model, tables, None),
             corpus.tokens,
             corpus.offsets,
             how.seed,
@@ -124,14 +124,16 @@ def _architecture(a: Architecture) -> _core.Architecture:
     )
 
 
-def _arrays(model: Model, tables: Tables) -> _core.Arrays:
+def _arrays(model: Model, tables: Tables, documents: NDArray[np.floating] | None) -> _core.Arrays:
     """The model's arrays for the core. Rows that are not aligned (after unpickling, say) are, from now on."""
+    if model.bias is not None and not model.bias.flags.writeable:
+        model.bias = model.bias.copy()
     model.outputs = _aligned(model.outputs)
     if model.words is not None:
         model.words = _aligned(model.words)
     everything = bool((tables.keep == 2**32 - 1).all())
     return _core.Arrays(
-        documents=model.documents,
+        documents=documents,
         words=model.words,
         outputs=model.outputs,
         bias=model.bias,
