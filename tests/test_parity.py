@@ -71,6 +71,15 @@ def test_a_document_longer_than_any_buffer_follows_the_reference():
     assert_follows(make_case(documents(lengths=(1500, 3), words=200), train_words=True, window=3), BEST)
 
 
+@pytest.mark.parametrize("output", ["hs", "negative"])
+def test_logits_far_from_zero_are_learned_from_like_any_other(output):
+    case = make_case(output=output)
+    case.model.outputs *= 20
+    y = case.model.documents @ case.model.outputs.T
+    assert (np.abs(y) > 6).mean() > 0.2
+    assert_follows(case, BEST)
+
+
 def test_several_epochs_follow_the_reference():
     assert_follows(make_case(model="dm", combine="concat", output="hs"), BEST, passes=3)
 

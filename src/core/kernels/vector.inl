@@ -10,13 +10,26 @@ inline Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); 
 inline void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
 inline Vec splat(float x) { return Vec{} + x; }
 
-inline float sum(Vec v) {
-  float part[kLanes];
-  store(part, v);
-  for (int width = kLanes / 2; width > 0; width /= 2)
-    for (int i = 0; i < width; ++i) part[i] += part[i + width];
-  return part[0];
+// The sum of the lanes, by halves.
+typedef float Vec4 __attribute__((vector_size(16)));
+inline float sum_of(Vec4 v) {
+  v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
+  return v[0] + v[1];
 }
+#if PARAVEC_VECTOR_BYTES >= 32
+typedef float Vec8 __attribute__((vector_size(32)));
+inline float sum_of(Vec8 v) {
+  return sum_of(__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7));
+}
+#endif
+#if PARAVEC_VECTOR_BYTES >= 64
+typedef float Vec16 __attribute__((vector_size(64)));
+inline float sum_of(Vec16 v) {
+  return sum_of(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+#endif
+inline float sum(Vec v) { return sum_of(v); }
 
 // exp(x) for x <= 0 to about one unit in the last place; 0 below -87; NaN stays NaN.
 inline Vec exp_negative(Vec x) {
