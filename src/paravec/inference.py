@@ -25,7 +25,8 @@ def infer(
     seed: int,
 ) -> NDArray[np.float32]:
     """A row for every document of the corpus."""
-    how = Inference(seed, settings.infer_tol, settings.infer_max_iter, settings.infer_l2)
+    l2 = settings.infer_l2 * model.architecture.share**2
+    how = Inference(seed, settings.infer_tol, settings.infer_max_iter, l2)
     words = corpus.words_only(vocabulary) if model.architecture.is_dm else corpus
     return engine.infer(model, words, tables, how)
 

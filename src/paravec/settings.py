@@ -90,6 +90,11 @@ class Architecture:
         return self.vector_size
 
     @property
+    def share(self) -> float:
+        """The part of h that the document has in a full window: what `infer_l2` is measured by."""
+        return 1 / (1 + self.slots) if self.is_dm and self.combine == "mean" else 1.0
+
+    @property
     def learning_rate(self) -> float:
         """The default learning rate of this combination."""
         return LEARNING_RATES[self.combine if self.is_dm else "dbow", self.output, self.logit]
