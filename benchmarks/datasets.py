@@ -29,7 +29,9 @@ def imdb(archive: Path) -> Imdb:
                 assert file is not None
                 found[parts[1]].append((file.read().decode("utf-8").replace("<br />", " "), label[parts[2]]))
     if (len(found["train"]), len(found["test"])) != (75_000, 25_000):
-        raise ValueError(f"{archive} is not the complete data set: {len(found['train'])} + {len(found['test'])} reviews")
+        raise ValueError(
+            f"{archive} is not the complete data set: {len(found['train'])} + {len(found['test'])} reviews"
+        )
     return Imdb(
         [text for text, _ in found["train"]],
         [y for _, y in found["train"]],

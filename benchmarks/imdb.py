@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from datasets import Imdb, imdb
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from datasets import Imdb, imdb
 from paravec import ParagraphVector, training
 from paravec.corpus import learn
 from paravec.engines.base import Tables
@@ -59,7 +59,10 @@ def errors(data: Imdb) -> list[dict[str, Any]]:
             classifier.fit(fitted.document_vectors_[labelled], y_train)
             error = 100 * (1 - classifier.score(test, data.test_labels))
             rows.append({"model": name, "seed": seed, "error": error, "fit_s": fit_seconds, "infer_s": infer_seconds})
-            print(f"{name}, seed {seed}: error {error:.2f} %, fit {fit_seconds:.0f} s, infer {infer_seconds:.1f} s", flush=True)
+            print(
+                f"{name}, seed {seed}: error {error:.2f} %, fit {fit_seconds:.0f} s, infer {infer_seconds:.1f} s",
+                flush=True,
+            )
     return rows
 
 

@@ -29,7 +29,9 @@ def main() -> None:
         if not python.exists():
             subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*install, f"--config-settings=cmake.define.PARAVEC_SANITIZE={kind}", f"{ROOT}[dev]"], check=True)
+        subprocess.run(
+            [*install, f"--config-settings=cmake.define.PARAVEC_SANITIZE={kind}", f"{ROOT}[dev]"], check=True
+        )
         preload = subprocess.run(["g++", f"-print-file-name={library}"], capture_output=True, text=True, check=True)
         environment = {**os.environ, **OPTIONS, "LD_PRELOAD": preload.stdout.strip()}
         print(f"== {kind}", flush=True)

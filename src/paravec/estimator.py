@@ -84,8 +84,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     verbose : int
         1 prints a line an epoch on standard error.
     infer_tol, infer_max_iter, infer_l2
-        Inference maximises the objective minus ``infer_l2 |d|^2 / 2`` until the gradient has fallen to `infer_tol` of
-        what it is at zero, in at most `infer_max_iter` steps.
+        Inference maximises the objective minus ``infer_l2 |s d|^2 / 2``, where s is the document's share in h (1, but
+        for "mean" with n context words 1 / (n + 1)), until the gradient has fallen to `infer_tol` of what it is at
+        zero, in at most `infer_max_iter` steps.
     refit_documents : bool
         After training, infer the training documents too, so that `document_vectors_` and `transform` are one map.
 
@@ -327,14 +328,15 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             report = _reporter(architecture.model, settings.epochs) if self.verbose else None
             losses[architecture.model] = training.train(engine, model, words, table, settings, seed, report)
             if settings.refit_documents:
+                model.documents = None  # makes room
                 model.documents = inference.infer(
                     engine_for(settings), model, vocabulary, table, corpus, settings, seed
                 )
             models.append(model)
             tables.append(table)
         inference.warn_of_unknown(corpus)
-        self._adopt(settings, seed, vocabulary, models, losses, list(range(len(corpus))) if ids is None else list(ids))
-        self._tables = tables
+        labels: list[DocumentId] = list(range(len(corpus))) if ids is None else list(ids)
+        self._adopt(settings, seed, vocabulary, models, tables, losses, labels)
         return corpus
 
     def _adopt(
@@ -343,6 +345,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         seed: int,
         vocabulary: Vocabulary,
         models: list[Model],
+        tables: list[Tables],
         losses: dict[str, list[float]],
         ids: list[DocumentId],
     ) -> None:
@@ -353,7 +356,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.n_documents_ = len(ids)
         self._n_features_out = settings.vector_size * len(models)
         self._vocabulary = vocabulary
-        self._tables = [Tables.of(m.architecture, vocabulary, settings.sample) for m in models]
+        self._tables = tables
         self._models = models
 
     def _infer(self, corpus: Corpus) -> NDArray[np.float32]:

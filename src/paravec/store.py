@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from paravec.engines.base import Tables
 from paravec.engines.cpu import zeros
 from paravec.errors import ModelFormatError
 from paravec.model import Model
@@ -70,7 +71,8 @@ def load(cls: type[ParagraphVector], path: str | os.PathLike[str], tokenizer: To
         ids = _read_json(folder / "ids.json")
         models = [_read_model(place, a, vocabulary, len(ids)) for a, place in _places(folder, settings)]
         estimator = cls(**{**settings.as_dict(), "tokenizer": settings.tokenizer, "random_state": about["seed"]})
-        estimator._adopt(settings, about["seed"], vocabulary, models, about["loss_history"], ids)
+        tables = [Tables.of(model.architecture, vocabulary, settings.sample) for model in models]
+        estimator._adopt(settings, about["seed"], vocabulary, models, tables, about["loss_history"], ids)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         if isinstance(error, ModelFormatError):
             raise

@@ -14,7 +14,7 @@ from paravec import draws
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import Engine, Pass, Tables
-from paravec.engines.cpu import uniform, zeros
+from paravec.engines.cpu import fill_uniform, zeros
 from paravec.errors import DivergedError
 from paravec.model import Model
 from paravec.settings import Architecture, Settings
@@ -81,17 +81,21 @@ def initial_model(
     n_outputs = tables.n_targets - (architecture.output == "hs")
     model = Model(
         architecture,
-        documents=np.ascontiguousarray(
-            uniform(seed, Purpose.DOCUMENT_VECTORS, is_dm, n_documents, architecture.vector_size)
+        documents=fill_uniform(
+            seed,
+            Purpose.DOCUMENT_VECTORS,
+            is_dm,
+            np.empty((n_documents, architecture.vector_size), dtype=np.float32),
         ),
         words=None,
-        outputs=uniform(seed, Purpose.OUTPUT_WEIGHTS, is_dm, n_outputs, width)
-        if architecture.logit == "cosine"
-        else zeros(n_outputs, width),
+        outputs=zeros(n_outputs, width),
         bias=np.zeros(n_outputs, dtype=np.float32) if architecture.has_bias else None,
     )
+    if architecture.logit == "cosine":
+        fill_uniform(seed, Purpose.OUTPUT_WEIGHTS, is_dm, model.outputs)
     if architecture.has_words:
-        model.words = uniform(seed, Purpose.WORD_VECTORS, is_dm, len(vocabulary.words) + 1, architecture.word_size)
+        room = zeros(len(vocabulary.words) + 1, architecture.word_size)
+        model.words = fill_uniform(seed, Purpose.WORD_VECTORS, is_dm, room)
         if given is not None:
             theirs = np.array([given.index.get(word, -1) for word in vocabulary.words])
             ours = np.flatnonzero(theirs >= 0)

@@ -59,7 +59,9 @@ def demo(
     # A small corpus of short paragraphs: more noise words and sub-sampling help, many epochs are cheap.
     settings: dict[str, Any] = {"vector_size": 100, "epochs": 30, "negative": 20, "sample": 1e-3, "infer_l2": 5.0}
     estimator = ParagraphVector(**settings, n_jobs=n_jobs)
-    with _timed(console, f"train PV-DBOW ({', '.join(f'{k}={v}' for k, v in settings.items())}), infer every paragraph"):
+    with _timed(
+        console, f"train PV-DBOW ({', '.join(f'{k}={v}' for k, v in settings.items())}), infer every paragraph"
+    ):
         # The name of a thing belongs to what is said about it.
         estimator.fit([f"{name.split('#')[0]}: {text}" for name, text in paragraphs], ids=names)
     losses = estimator.loss_history_["dbow"]

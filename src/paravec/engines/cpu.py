@@ -81,9 +81,8 @@ def zeros(rows: int, columns: int) -> F32:
     return block[skip : skip + rows * stride].reshape(rows, stride)[:, :columns]
 
 
-def uniform(seed: int, purpose: Purpose, is_dm: bool, rows: int, columns: int) -> F32:
-    """Initial vectors; :func:`paravec.draws.uniform_rows` defines them."""
-    out = zeros(rows, columns)
+def fill_uniform(seed: int, purpose: Purpose, is_dm: bool, out: F32) -> F32:
+    """Fills a matrix with initial vectors; :func:`paravec.draws.uniform_rows` defines them."""
     _core.fill_uniform(seed, purpose, is_dm, out)
     return out
 
