@@ -1,6 +1,6 @@
 """What paravec does on IMDB, and how fast it trains beside gensim in the same run.
 
-    python benchmarks/imdb.py aclImdb.tar.xz [--only errors|neighbours|speed]
+    python benchmarks/imdb.py aclImdb.tar.xz [--only errors|neighbours|speed] [--seeds 0 1 2] [--n-jobs 2]
 
 Documents are fitted on the 75,000 training reviews, the 25,000 test reviews are inferred, and logistic regression on
 standardised vectors tells positive from negative. Settings are the library's defaults (chosen on held-out training
@@ -33,8 +33,7 @@ from paravec.search import unit
 from paravec.settings import Settings
 from paravec.text import words
 
-THREADS = 2
-COMMON = {"vector_size": 100, "epochs": 10, "n_jobs": THREADS}
+COMMON = {"vector_size": 100, "epochs": 10}
 MODELS = {
     "dbow, negative 5": {"model": "dbow"},
     "dbow, hs": {"model": "dbow", "output": "hs"},
@@ -42,15 +41,15 @@ MODELS = {
 }
 
 
-def errors(data: Imdb) -> list[dict[str, Any]]:
+def errors(data: Imdb, chosen: argparse.Namespace) -> list[dict[str, Any]]:
     """Test error of three models, test reviews inferred."""
     labelled = [i for i, y in enumerate(data.train_labels) if y is not None]
     y_train = [data.train_labels[i] for i in labelled]
     rows = []
     for name, settings in MODELS.items():
-        for seed in (0, 1, 2):
+        for seed in chosen.seeds:
             began = time.perf_counter()
-            fitted = ParagraphVector(**COMMON, **settings, random_state=seed).fit(data.train)
+            fitted = ParagraphVector(**COMMON, **settings, n_jobs=chosen.n_jobs, random_state=seed).fit(data.train)
             fit_seconds = time.perf_counter() - began
             began = time.perf_counter()
             test = fitted.transform(data.test)
@@ -66,16 +65,18 @@ def errors(data: Imdb) -> list[dict[str, Any]]:
     return rows
 
 
-def neighbours(data: Imdb) -> dict[str, Any]:
+def neighbours(data: Imdb, chosen: argparse.Namespace) -> dict[str, Any]:
     """Do training documents find themselves, and are words where the paper puts them?"""
     result: dict[str, Any] = {}
     for refit in (True, False):
-        fitted = ParagraphVector(**COMMON, refit_documents=refit).fit(data.train)
+        fitted = ParagraphVector(**COMMON, n_jobs=chosen.n_jobs, refit_documents=refit).fit(data.train)
         ten_thousand = unit(fitted.document_vectors_[:10_000])
         rows = np.random.default_rng(0).choice(10_000, size=100, replace=False)
         cosine = unit(fitted.transform([data.train[i] for i in rows])) @ ten_thousand.T
         result[f"own nearest of 100, refit_documents={refit}"] = int((cosine.argmax(axis=1) == rows).sum())
-    fitted = ParagraphVector(**COMMON, model="dm", combine="mean", refit_documents=False).fit(data.train)
+    fitted = ParagraphVector(**COMMON, model="dm", combine="mean", n_jobs=chosen.n_jobs, refit_documents=False).fit(
+        data.train
+    )
     vectors, row = unit(fitted.word_vectors_), fitted.vocabulary_
     for other in ("strong", "paris"):
         result[f"cosine of powerful and {other}"] = float(vectors[row["powerful"]] @ vectors[row[other]])
@@ -84,7 +85,7 @@ def neighbours(data: Imdb) -> dict[str, Any]:
     return result
 
 
-def speed(data: Imdb, epochs: int = 2, rounds: int = 3) -> list[dict[str, Any]]:
+def speed(data: Imdb, chosen: argparse.Namespace, epochs: int = 1, rounds: int = 3) -> list[dict[str, Any]]:
     """Training alone, words a second, both programs on the same tokens and settings, turn by turn."""
     from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 
@@ -112,12 +113,19 @@ def speed(data: Imdb, epochs: int = 2, rounds: int = 3) -> list[dict[str, Any]]:
             for _ in range(rounds):
                 model = training.initial_model(architecture, vocabulary, tables, len(corpus), 0)
                 began = time.perf_counter()
-                training.train(CpuEngine(THREADS), model, corpus, tables, settings, 0)
+                training.train(CpuEngine(chosen.n_jobs), model, corpus, tables, settings, 0)
                 seconds["paravec"].append(time.perf_counter() - began)
                 for mode in ("iterable", "file"):
                     source: dict[str, Any] = {"corpus_file": path} if mode == "file" else {"corpus_iterable": tagged}
                     rival = Doc2Vec(
-                        **{"vector_size": 100, "negative": 5, "min_count": 2, "sample": 0, "workers": THREADS, **theirs}
+                        **{
+                            "vector_size": 100,
+                            "negative": 5,
+                            "min_count": 2,
+                            "sample": 0,
+                            "workers": chosen.n_jobs,
+                            **theirs,
+                        }
                     )
                     rival.build_vocab(**source)
                     began = time.perf_counter()
@@ -136,6 +144,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("archive", type=Path)
     parser.add_argument("--only", choices=("errors", "neighbours", "speed"))
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results") / "imdb.json")
     chosen = parser.parse_args()
     data = imdb(chosen.archive)
@@ -143,7 +153,7 @@ def main() -> None:
     results["machine"] = {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version()}
     for part in (errors, neighbours, speed):
         if chosen.only in (None, part.__name__):
-            results[part.__name__] = part(data)
+            results[part.__name__] = part(data, chosen)
             chosen.out.parent.mkdir(exist_ok=True)
             chosen.out.write_text(json.dumps(results, indent=1) + "\n")
 

@@ -222,3 +222,39 @@ def test_similar_documents_and_words(python_docs):
     scores = [score for _, score in fitted.similar("a list of strings", k=20)]
     assert scores == sorted(scores, reverse=True)
     assert len(fitted.similar("a list", k=10**6)) == len(names)
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.str_])
+def test_tokens_of_numpys_kinds_are_plain_tokens(kind, tmp_path):
+    plain = int if issubclass(kind, np.integer) else str
+    docs = [[plain(k) for k in (1, 2, 3, 1)], [plain(k) for k in (2, 3, 3)]]
+    ours = [[kind(token) for token in doc] for doc in docs]
+    fitted = ParagraphVector(vector_size=np.int64(4), min_count=1).fit(ours)
+    assert np.array_equal(fitted.transform(docs), ParagraphVector(vector_size=4, min_count=1).fit(docs).transform(ours))
+    fitted.save(tmp_path / "model")
+    assert {type(word) for word in ParagraphVector.load(tmp_path / "model").vocabulary_} == {plain}
+
+
+@pytest.mark.parametrize("tokenizer", [lambda t: map(str, t.split()), lambda t: np.array(t.split()), str.split])
+def test_a_tokenizer_may_make_any_sequence(corpus, tokenizer):
+    texts = corpus[0][:50]
+    assert np.array_equal(
+        small(tokenizer=tokenizer).fit(texts).transform(texts), small(tokenizer="whitespace").fit_transform(texts)
+    )
+
+
+def test_a_tokenizer_that_makes_no_list_is_refused():
+    with pytest.raises(TypeError, match="the tokenizer made 7 of document 0"):
+        ParagraphVector(tokenizer=lambda text: 7).fit(["a b"])
+
+
+def test_the_vocabulary_cannot_be_changed_from_outside():
+    fitted = ParagraphVector(vector_size=4, min_count=1).fit([["a", "b"], ["b", "a"]])
+    with pytest.raises(TypeError):
+        fitted.vocabulary_["zzz"] = 500_000_000
+
+
+def test_the_dm_half_is_subsampled_as_dm_alone(corpus):
+    texts = corpus[0][:100]
+    both = small(model="dm+dbow", ngrams=3, sample=1e-3).fit_transform(texts)
+    assert np.array_equal(both[:, :16], small(model="dm", sample=1e-3).fit_transform(texts))

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import documents, make_case
+from conftest import combinations, documents, make_case, name_of
 from paravec import DivergedError, ParagraphVector, training
 from paravec.engines.base import Pass
 from paravec.engines.cpu import CpuEngine
@@ -72,7 +72,7 @@ def test_the_loss_is_true_and_falls(python_docs):
 
 
 def test_loss_of_an_untrained_softmax_is_the_logarithm_of_the_vocabulary():
-    case = make_case(output="softmax", batch_size=10**6)
+    case = make_case(output="softmax", batch_size=60_000)
     case.model.outputs[:], case.model.bias[:] = 0, 0
     tally = CpuEngine().train(case.model, case.corpus, case.tables, case.work())
     assert -tally.objective / tally.targets == pytest.approx(np.log(case.vocabulary.size), rel=1e-6)
@@ -163,3 +163,26 @@ def test_an_interrupt_stops_within_a_second_inside_a_long_document(settings):
         assert (word, error) == ("stopped", "NotFittedError")
         assert float(when) - sent < 1.0
         assert run.wait(timeout=10) == 0
+
+
+def test_ids_beyond_the_vocabulary_never_reach_the_arrays():
+    case = make_case()
+    wrong = type(case.corpus)(np.array([0, case.vocabulary.size], dtype=np.int32), np.array([0, 2]))
+    with pytest.raises(ValueError, match="token ids that the model does not know"):
+        CpuEngine().train(case.model, wrong, case.tables, Pass(1, 0, np.array([0]), np.ones(1, dtype=np.float32)))
+
+
+def test_arrays_of_another_precision_are_refused_not_copied():
+    case = make_case()
+    case.model.documents = case.model.documents.astype(np.float64)
+    with pytest.raises(TypeError):
+        CpuEngine().train(case.model, case.corpus, case.tables, case.work())
+
+
+@pytest.mark.parametrize("combination", [c for c in combinations() if c["context"] == "left"], ids=name_of)
+def test_default_rates_are_stable_on_a_real_corpus(combination, python_docs):
+    texts = [text for _, text in python_docs[:400]]
+    combination.pop("word_size", None)
+    settings = {"vector_size": 20, "window": 5, "min_count": 5, "epochs": 3, "n_jobs": 2, "refit_documents": False}
+    (losses,) = ParagraphVector(**settings, **combination).fit(texts).loss_history_.values()
+    assert losses[-1] < losses[0]

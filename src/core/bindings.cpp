@@ -37,7 +37,7 @@ T* data(const std::optional<Array<T>>& array) {
 
 Matrix aligned(const std::optional<Table<float>>& table) {
   const Matrix m = matrix(table);
-  if (m.data && (m.stride % kRowMultiple != 0 || reinterpret_cast<uintptr_t>(m.data) % kAlignment != 0))
+  if (m.data && table->shape(0) > 1 && (m.stride % kRowMultiple != 0 || reinterpret_cast<uintptr_t>(m.data) % kAlignment != 0))
     throw std::invalid_argument("rows must be padded and aligned");
   return m;
 }
@@ -68,6 +68,14 @@ Task make_task(const Architecture& architecture, const Arrays& a) {
   return task;
 }
 
+// Token ids address rows of the model's arrays, so none is believed.
+void check_tokens(const Array<const int32_t>& tokens, const Arrays& arrays) {
+  const int32_t* ids = tokens.data();
+  bool good = true;
+  for (size_t i = 0; i < tokens.shape(0); ++i) good &= ids[i] >= 0 && ids[i] < arrays.n_targets;
+  if (!good) throw std::invalid_argument("the corpus has token ids that the model does not know");
+}
+
 // Asked by the calling thread while others work; keeps Python's error (KeyboardInterrupt, say) for later.
 bool signalled() {
   nb::gil_scoped_acquire gil;
@@ -77,6 +85,7 @@ bool signalled() {
 std::tuple<double, int64_t> train_pass(const Architecture& architecture, const Arrays& arrays, Array<const int32_t> tokens,
                                        Array<const int64_t> offsets, uint64_t seed, uint32_t epoch, Array<const int64_t> order,
                                        Array<const float> rates, int threads, const std::string& kernels) {
+  check_tokens(tokens, arrays);
   const Task task = make_task(architecture, arrays);
   const Kernels& chosen = kernels_named(kernels);
   const Pass pass = {seed, epoch, order.data(), rates.data(), static_cast<int64_t>(order.shape(0))};
@@ -92,6 +101,7 @@ std::tuple<double, int64_t> train_pass(const Architecture& architecture, const A
 void infer_all(const Architecture& architecture, const Arrays& arrays, Array<const int32_t> tokens, Array<const int64_t> offsets,
                uint64_t seed, double tol, int max_iter, double l2,
                nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads, const std::string& kernels) {
+  check_tokens(tokens, arrays);
   const Task task = make_task(architecture, arrays);
   const Kernels& chosen = kernels_named(kernels);
   bool complete;
@@ -144,7 +154,8 @@ NB_MODULE(_core, m) {
              new (self) Arrays{documents,   words,      outputs,      bias,       trainable, keep,   noise_threshold,
                                noise_alias, path_nodes, path_offsets, path_codes, n_words,   n_targets};
            },
-           "documents"_a.none(), "words"_a.none(), "outputs"_a.none(), "bias"_a.none(), "trainable"_a.none(), "keep"_a.none(),
+           "documents"_a.noconvert().none(), "words"_a.noconvert().none(), "outputs"_a.noconvert().none(),
+           "bias"_a.noconvert().none(), "trainable"_a.none(), "keep"_a.none(),
            "noise_threshold"_a.none(), "noise_alias"_a.none(), "path_offsets"_a.none(), "path_nodes"_a.none(),
            "path_codes"_a.none(), "n_words"_a, "n_targets"_a);
 

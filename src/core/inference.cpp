@@ -27,10 +27,17 @@ struct Frozen {
   const Kernels& kernels;
   const Task& task;
   const Inference& how;
-  Floats inverse_norms;  // of the rows of U, for cosine
   int64_t n_rows;
   bool sphere;  // cosine: d is a unit vector, and l2 has no meaning
 };
+
+// 1 / |u|, for cosine.
+float inverse_norm(const Frozen& frozen, int64_t row) {
+  double total = kNormFloor;
+  const float* u = row_of(frozen.task.parameters.outputs, row);
+  for (int i = 0; i < frozen.task.architecture.width; ++i) total += static_cast<double>(u[i]) * u[i];
+  return static_cast<float>(1.0 / std::sqrt(total));
+}
 
 // --- Objectives whose logits are affine in d (or are, up to the length of d) ---
 
@@ -137,43 +144,48 @@ class Softmax : public Affine {
  public:
   Softmax(const Frozen& frozen, double* d, const Document& document)
       : Affine(frozen, d, frozen.task.parameters.outputs.data, frozen.task.parameters.outputs.stride, frozen.n_rows),
-        document_(document), y_(frozen.n_rows), residuals_(frozen.n_rows) {}
+        length_(static_cast<double>(document.length)), y_(frozen.n_rows), residuals_(frozen.n_rows), scales_(frozen.n_rows, 1.0f) {
+    std::vector<int64_t> counts(frozen.n_rows);
+    for (int64_t i = 0; i < document.length; ++i) ++counts[document.tokens[i]];
+    for (int64_t w = 0; w < frozen.n_rows; ++w)
+      if (counts[w]) wanted_.emplace_back(w, static_cast<float>(counts[w]));
+    if (frozen.sphere)
+      for (int64_t w = 0; w < frozen.n_rows; ++w)
+        scales_[w] = frozen.task.architecture.cosine_scale * inverse_norm(frozen, w);
+  }
 
  protected:
   Slope link(const float* along, float t, float factor) override {
     const float* bias = frozen_.task.parameters.bias;
-    for (int64_t w = 0; w < count_; ++w) y_[w] = (at_[w] + t * along[w]) * scale(w) * factor + (bias ? bias[w] : 0.0f);
+    for (int64_t w = 0; w < count_; ++w) y_[w] = (at_[w] + t * along[w]) * scales_[w] * factor + (bias ? bias[w] : 0.0f);
     const float most = *std::max_element(y_.begin(), y_.end());
     for (int64_t w = 0; w < count_; ++w) y_[w] -= most;
     const double norm = frozen_.kernels.exponentials(y_.data(), count_, residuals_.data());
-    const double share = static_cast<double>(document_.length) / norm;
+    const double share = length_ / norm;
     double mean = 0, mean_square = 0, radial = 0;
     for (int64_t w = 0; w < count_; ++w) {
-      const double p = residuals_[w] / norm, s = static_cast<double>(along[w]) * scale(w) * factor;
+      const double p = residuals_[w] / norm, s = static_cast<double>(along[w]) * scales_[w] * factor;
       mean += p * s;
       mean_square += p * s * s;
       radial -= residuals_[w] * share * (y_[w] + most);
       residuals_[w] = static_cast<float>(-residuals_[w] * share);
     }
-    double slope = -mean * document_.length;
-    for (int64_t i = 0; i < document_.length; ++i) {
-      const int32_t w = document_.tokens[i];
-      slope += static_cast<double>(along[w]) * scale(w) * factor;
-      radial += y_[w] + most;
-      residuals_[w] += 1.0f;
+    double slope = -mean * length_;
+    for (const auto& [w, times] : wanted_) {
+      slope += static_cast<double>(times) * along[w] * scales_[w] * factor;
+      radial += static_cast<double>(times) * (y_[w] + most);
+      residuals_[w] += times;
     }
-    return {slope, document_.length * (mean_square - mean * mean), radial};
+    return {slope, length_ * (mean_square - mean * mean), radial};
   }
   void weigh(float factor) override {
-    for (int64_t w = 0; w < count_; ++w) coefficients_[w] = residuals_[w] * scale(w) * factor;
+    for (int64_t w = 0; w < count_; ++w) coefficients_[w] = residuals_[w] * scales_[w] * factor;
   }
 
  private:
-  float scale(int64_t w) const {
-    return frozen_.sphere ? frozen_.task.architecture.cosine_scale * frozen_.inverse_norms[w] : 1.0f;
-  }
-  Document document_;
-  Floats y_, residuals_;
+  double length_;
+  std::vector<std::pair<int64_t, float>> wanted_;  // targets, and how often the document has each
+  Floats y_, residuals_, scales_;
 };
 
 // --- All others: the steps of training with everything but d frozen ---
@@ -233,7 +245,7 @@ class Stepped : public Objective {
 class Solver {
  public:
   Solver(const Frozen& frozen, int64_t longest, int64_t path)
-      : frozen_(frozen), buffers_(frozen.task, longest, path), local_(frozen.n_rows, -1), longest_path_(path) {}
+      : frozen_(frozen), buffers_(frozen.task, longest, path), local_(frozen.n_rows, -1) {}
 
   void solve(const Document& document, float* out) {
     const Architecture& a = frozen_.task.architecture;
@@ -267,7 +279,8 @@ class Solver {
       objective.gradient(gradient.data());
       scale = std::sqrt(square(gradient.data(), size));
     }
-    maximise(objective, d.data(), size, frozen_.how.tol * scale, frozen_.how.max_iter, frozen_.task.stop);
+    const double curvature = frozen_.sphere ? 0.0 : frozen_.how.l2;
+    maximise(objective, d.data(), size, {frozen_.how.tol * scale, curvature, frozen_.how.max_iter}, frozen_.task.stop);
   }
 
   int64_t stride() const { return (frozen_.task.architecture.vector_size + kRowMultiple - 1) / kRowMultiple * kRowMultiple; }
@@ -289,15 +302,11 @@ class Solver {
     const Architecture& a = frozen_.task.architecture;
     const Tables& tables = frozen_.task.tables;
     touched_.clear();
-    up_.clear();
-    down_.clear();
+    counts_.clear();
     const auto count = [&](int32_t row, bool label) {
-      const int32_t at = local(row);
-      if (at == static_cast<int32_t>(up_.size())) {
-        up_.push_back(0.0f);
-        down_.push_back(0.0f);
-      }
-      (label ? up_ : down_)[at] += 1.0f;
+      const size_t at = 2 * static_cast<size_t>(local(row));
+      if (at == counts_.size()) counts_.resize(at + 2);
+      ++counts_[at + label];
     };
     if (a.output == Output::Hs) {
       for (int64_t i = 0; i < document.length; ++i)
@@ -318,7 +327,13 @@ class Solver {
     }
     const size_t rows = touched_.size();
     row_.resize(rows);
-    for (size_t r = 0; r < rows; ++r) row_[r] = static_cast<int32_t>(r);
+    up_.resize(rows);
+    down_.resize(rows);
+    for (size_t r = 0; r < rows; ++r) {
+      row_[r] = static_cast<int32_t>(r);
+      down_[r] = static_cast<float>(counts_[2 * r]);
+      up_[r] = static_cast<float>(counts_[2 * r + 1]);
+    }
     scale_.assign(rows, a.cosine ? a.cosine_scale : 1.0f);
     offset_.resize(rows);
     const float* bias = frozen_.task.parameters.bias;
@@ -328,8 +343,12 @@ class Solver {
   // dm: every target has its own context, so every logit its own offset.
   void list_dm(const Document& document) {
     const Architecture& a = frozen_.task.architecture;
-    const size_t most = static_cast<size_t>(document.length) *
-                        static_cast<size_t>(a.output == Output::Hs ? longest_path_ : a.negative + 1);
+    size_t most = static_cast<size_t>(document.length) * static_cast<size_t>(a.negative + 1);
+    if (a.output == Output::Hs) {
+      const int64_t* offsets = frozen_.task.tables.path_offsets;
+      most = 0;
+      for (int64_t i = 0; i < document.length; ++i) most += offsets[document.tokens[i] + 1] - offsets[document.tokens[i]];
+    }
     row_.resize(most);
     scale_.resize(most);
     offset_.resize(most);
@@ -350,7 +369,7 @@ class Solver {
     rows_.assign(touched_.size() * stride, 0.0f);
     for (size_t r = 0; r < touched_.size(); ++r) {
       const float* from = row_of(frozen_.task.parameters.outputs, touched_[r]);
-      const float scale = a.cosine ? frozen_.inverse_norms[touched_[r]] : 1.0f;
+      const float scale = a.cosine ? inverse_norm(frozen_, touched_[r]) : 1.0f;
       for (int i = 0; i < a.vector_size; ++i) rows_[r * stride + i] = scale * from[i];
     }
   }
@@ -379,7 +398,8 @@ class Solver {
     const Range range = a.dm ? predicted(a, document.length) : Range{0, document.length};
     const auto add = [&](int64_t row, double weight) {
       const float* u = row_of(frozen_.task.parameters.outputs, row);
-      for (int i = 0; i < a.vector_size; ++i) d[i] += weight * frozen_.inverse_norms[row] * u[i];
+      const double scaled = weight * inverse_norm(frozen_, row);
+      for (int i = 0; i < a.vector_size; ++i) d[i] += scaled * u[i];
     };
     const double share = static_cast<double>(range.end - range.begin) / static_cast<double>(frozen_.n_rows);
     for (int64_t row = 0; row < frozen_.n_rows; ++row) add(row, -share);
@@ -402,23 +422,10 @@ class Solver {
   Buffers buffers_;
   std::vector<int32_t> local_;  // where a row of U stands among those touched; -1 if not
   std::vector<int32_t> touched_;
+  std::vector<int64_t> counts_;  // of each touched row: wanted as 0, wanted as 1
   std::vector<int32_t> row_;
   Floats scale_, offset_, up_, down_, rows_;
-  int64_t longest_path_;
 };
-
-Floats inverse_norms(const Task& task, int64_t n_rows) {
-  Floats out;
-  if (!task.architecture.cosine) return out;
-  out.resize(n_rows);
-  for (int64_t r = 0; r < n_rows; ++r) {
-    double total = kNormFloor;
-    const float* row = row_of(task.parameters.outputs, r);
-    for (int i = 0; i < task.architecture.width; ++i) total += static_cast<double>(row[i]) * row[i];
-    out[r] = static_cast<float>(1.0 / std::sqrt(total));
-  }
-  return out;
-}
 
 }  // namespace
 
@@ -438,7 +445,7 @@ bool infer(const Kernels& kernels, Task task, const Corpus& corpus, int64_t coun
   task.frozen = true;
   task.noise = stream(how.seed, InferenceNoise, 0, task.architecture.dm);
   const int64_t n_rows = task.architecture.output == Output::Hs ? task.tables.n_targets - 1 : task.tables.n_targets;
-  const Frozen frozen = {kernels, task, how, inverse_norms(task, n_rows), n_rows, task.architecture.cosine};
+  const Frozen frozen = {kernels, task, how, n_rows, task.architecture.cosine};
 
   int64_t longest = 0;
   for (int64_t i = 0; i < count; ++i) longest = std::max(longest, corpus.offsets[i + 1] - corpus.offsets[i]);
@@ -446,10 +453,14 @@ bool infer(const Kernels& kernels, Task task, const Corpus& corpus, int64_t coun
   Dealer dealer(count, 1);
   const int size = task.architecture.vector_size;
 
+  constexpr int64_t kAtOnce = 4096;  // so few tokens are done before a thread would have started
+  const bool at_once = corpus.offsets[count] - corpus.offsets[0] <= kAtOnce && task.architecture.output != Output::Softmax;
+
   const auto work = [&](int) {
     Solver solver(frozen, longest, path);
     Dealer::Run run;
     while (!stop.raised() && dealer.next(run)) {
+      if (at_once && interrupted()) stop.raise();
       const int64_t i = run.begin, length = corpus.offsets[i + 1] - corpus.offsets[i];
       const int32_t* tokens = corpus.tokens + corpus.offsets[i];
       if (length == 0) {
@@ -459,10 +470,9 @@ bool infer(const Kernels& kernels, Task task, const Corpus& corpus, int64_t coun
       }
     }
   };
-  constexpr int64_t kAtOnce = 4096;  // so few tokens are done before a thread would have started
-  if (corpus.offsets[count] - corpus.offsets[0] <= kAtOnce && task.architecture.output != Output::Softmax) {
+  if (at_once) {
     work(0);
-    return true;
+    return !stop.raised();
   }
   return run_threads(static_cast<int>(std::clamp<int64_t>(count, 1, threads)), stop, work, interrupted);
 }

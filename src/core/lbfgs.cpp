@@ -7,6 +7,8 @@ namespace paravec {
 namespace {
 
 constexpr int kMemory = 8;
+constexpr int kPatience = 10;      // steps without a smaller gradient
+constexpr double kDistance = 0.01;  // |gradient| / curvature bounds the distance from the maximum: 1 % of |d| will do
 
 double dot(const double* a, const double* b, int n) {
   double total = 0;
@@ -20,14 +22,18 @@ class Memory {
   explicit Memory(int size) : size_(size), change_(kMemory, std::vector<double>(size)), fall_(change_), scale_(kMemory) {}
 
   void remember(const double* before, const double* after, const double* gradient_before, const double* gradient_after) {
-    const int slot = (first_ + count_) % kMemory;
-    std::vector<double>&s = change_[slot], &y = fall_[slot];
+    double curvature = 0, length = 0;
     for (int i = 0; i < size_; ++i) {
-      s[i] = after[i] - before[i];
-      y[i] = gradient_before[i] - gradient_after[i];
+      const double s = after[i] - before[i];
+      curvature += s * (gradient_before[i] - gradient_after[i]);
+      length += s * s;
     }
-    const double curvature = dot(s.data(), y.data(), size_);
-    if (!(curvature > 1e-10 * dot(s.data(), s.data(), size_))) return;  // not concave here, or lost in rounding
+    if (!(curvature > 1e-10 * length)) return;  // not concave here, or lost in rounding
+    const int slot = (first_ + count_) % kMemory;
+    for (int i = 0; i < size_; ++i) {
+      change_[slot][i] = after[i] - before[i];
+      fall_[slot][i] = gradient_before[i] - gradient_after[i];
+    }
     scale_[slot] = 1.0 / curvature;
     if (count_ < kMemory) {
       ++count_;
@@ -98,13 +104,22 @@ double search_line(Objective& objective, double slope, double t) {
 
 }  // namespace
 
-int maximise(Objective& objective, double* d, int size, double tolerance, int max_iter, const bool* stop) {
+int maximise(Objective& objective, double* d, int size, const Goal& goal, const bool* stop) {
   std::vector<double> gradient(size), before(size), gradient_before(size), direction(size);
   Memory memory(size);
   objective.gradient(gradient.data());
-  for (int iteration = 0; iteration < max_iter; ++iteration) {
+  double smallest = INFINITY;
+  int since_smallest = 0;
+  for (int iteration = 0; iteration < goal.max_iter; ++iteration) {
     const double length = std::sqrt(dot(gradient.data(), gradient.data(), size));
-    if (!(length > tolerance) || __atomic_load_n(stop, __ATOMIC_RELAXED)) return iteration;
+    const double reach = goal.curvature * std::sqrt(dot(d, d, size));
+    const bool near = goal.curvature == 0 || length <= kDistance * reach;
+    if (length == 0 || (length <= goal.gradient && near)) return iteration;
+    if (!std::isfinite(length) || __atomic_load_n(stop, __ATOMIC_RELAXED)) return iteration;
+    since_smallest = length < smallest ? 0 : since_smallest + 1;
+    smallest = std::fmin(smallest, length);
+    // Rounding is all that is left; where the function is not concave, the gradient may grow on the way for longer.
+    if (since_smallest == (goal.curvature > 0 ? kPatience : 5 * kPatience)) return iteration;
     memory.apply(gradient.data(), direction.data());
     double slope = dot(gradient.data(), direction.data(), size);
     if (!(slope > 0)) {
@@ -125,7 +140,7 @@ int maximise(Objective& objective, double* d, int size, double tolerance, int ma
     objective.gradient(gradient.data());
     memory.remember(before.data(), d, gradient_before.data(), gradient.data());
   }
-  return max_iter;
+  return goal.max_iter;
 }
 
 }  // namespace paravec

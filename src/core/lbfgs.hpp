@@ -14,7 +14,13 @@ class Objective {
   virtual void move(double t) = 0;                // d becomes d + t direction
 };
 
-// Climbs by L-BFGS until |gradient| <= tolerance, at most `max_iter` steps. Returns the steps taken.
-int maximise(Objective& objective, double* d, int size, double tolerance, int max_iter, const bool* stop);
+struct Goal {
+  double gradient;   // its length is to fall to this ...
+  double curvature;  // ... and where the function is known to curve at least so much, d is to be near the maximum
+  int max_iter;
+};
+
+// Climbs by L-BFGS. Returns the steps taken.
+int maximise(Objective& objective, double* d, int size, const Goal& goal, const bool* stop);
 
 }  // namespace paravec

@@ -93,8 +93,8 @@ Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path) {
   w.labels = take<float>(rows);
   w.times = take<float>(rows);
   w.tally = {0.0, 1.0, 0};
-  if (a.output == Output::Softmax) {
-    const int64_t batch = (a.batch_size + kBatchMultiple - 1) / kBatchMultiple * kBatchMultiple;
+  if (a.output == Output::Softmax && (a.dm || !task.frozen)) {  // dbow infers without batches
+    const int64_t batch = (static_cast<int64_t>(a.batch_size) + kBatchMultiple - 1) / kBatchMultiple * kBatchMultiple;
     w.items = take<Item>(batch);
     w.contexts = take<int32_t>(batch * a.slots);
     w.inputs = take<float>(batch * a.row);

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,22 +109,23 @@ class _Reader:
                 f"{'a string' if self.text else 'a list of tokens'}; give all documents as strings, "
                 f"or all as lists of tokens"
             )
-        if is_text:
-            tokens: Sequence[Token] = self.tokenize(document)  # type: ignore[arg-type]
-        elif isinstance(document, np.ndarray) and document.ndim == 1:
-            tokens = document.tolist()
-        elif isinstance(document, Sequence) and not isinstance(document, bytes):
-            tokens = document
-        elif hasattr(document, "to_list"):  # a column of lists in polars gives each list as a Series
-            tokens = document.to_list()
-        else:
+        tokens: Any = self.tokenize(document) if isinstance(document, str) else document
+        if isinstance(tokens, np.ndarray) and tokens.ndim == 1:
+            tokens = tokens.tolist()
+        elif hasattr(tokens, "to_list"):  # a column of lists in polars gives each list as a Series
+            tokens = tokens.to_list()
+        elif is_text and not isinstance(tokens, (str, Sequence)) and isinstance(tokens, Iterable):
+            tokens = list(tokens)
+        if not isinstance(tokens, Sequence) or isinstance(tokens, (str, bytes)):
+            if is_text:
+                raise TypeError(f"the tokenizer made {_what(tokens)} of document {i}; it is to make a list of tokens")
             raise TypeError(f"document {i} is {_what(document)}; a document is a string or a list of tokens")
-        self._check(i, tokens)
-        return tokens
+        return self._plain(i, tokens)
 
-    def _check(self, i: int, tokens: Sequence[Token]) -> None:
-        """All tokens of all documents are strings, or all are integers."""
-        for kind in set(map(type, tokens)):
+    def _plain(self, i: int, tokens: Sequence[Any]) -> Sequence[Token]:
+        """All tokens of all documents are strings, or all are integers; NumPy's and other kinds become plain ones."""
+        kinds = set(map(type, tokens))
+        for kind in kinds:
             plain = str if issubclass(kind, str) else int if issubclass(kind, (int, np.integer)) else None
             if plain is None or kind is bool:
                 wrong = next(token for token in tokens if type(token) is kind)
@@ -136,6 +138,7 @@ class _Reader:
                     f"document {i} has the token {wrong!r} of type {kind.__name__}, but earlier tokens are "
                     f"{self.kind.__name__}; use strings only or integers only"
                 )
+        return tokens if kinds <= {str} or kinds <= {int} else [self.kind(token) for token in tokens]  # type: ignore[misc]
 
 
 def check_documents(documents: object) -> Iterable[object]:

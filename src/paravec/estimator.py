@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -94,7 +95,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ----------
     document_vectors_, document_ids_, n_documents_
         The training documents.
-    vocabulary_ : dict
+    vocabulary_ : mapping
         The row of each word in `word_vectors_`.
     word_vectors_
         The word vectors; "dbow" has them only with `train_words`.
@@ -125,7 +126,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         negative: int = 5,
         logit: str = "dot",
         cosine_scale: float = 6.0,
-        batch_size: int = 64,
+        batch_size: int = 16,
         train_words: bool = False,
         word_vectors: Any = None,
         freeze_words: bool = False,
@@ -278,10 +279,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         raise AttributeError("model='dbow' has no word vectors; fit with train_words=True, or model='dm'")
 
     @property
-    def vocabulary_(self) -> dict[Token, int]:
-        """The row of each word in `word_vectors_`."""
+    def vocabulary_(self) -> Mapping[Token, int]:
+        """The row of each word in `word_vectors_`; read only."""
         self._need_fit("vocabulary_")
-        return self._vocabulary.index
+        return MappingProxyType(self._vocabulary.index)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_models")

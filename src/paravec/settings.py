@@ -56,6 +56,8 @@ class Architecture:
     @property
     def slots(self) -> int:
         """How many context words a full window has."""
+        if not self.has_words:
+            return 0
         return (self.window - 1) * (2 if self.context == "both" else 1)
 
     @property
@@ -78,10 +80,14 @@ class Architecture:
         if self.logit == "cosine":
             return 0.001
         if not self.is_dm:
-            return 0.2 if self.output == "softmax" else 0.1
-        if self.combine == "mean":
-            return 0.3
-        return min(0.5 / self.window, 0.1) if self.combine == "concat" else min(0.5 / (1 + self.slots), 0.05)
+            rate = 0.1
+        elif self.combine == "mean":
+            rate = 0.3
+        elif self.combine == "concat":
+            rate = min(0.5 / self.window, 0.1)
+        else:
+            rate = min(0.5 / (1 + self.slots), 0.05)
+        return rate / 2 if self.output == "softmax" else rate  # the targets of a batch add up
 
 
 def _setting(default: Any, help: str) -> Any:
@@ -109,7 +115,7 @@ class Settings:
     negative: int = _setting(5, "noise words for each target")
     logit: str = _setting("dot", "dot or cosine")
     cosine_scale: float = _setting(6.0, "what the cosine is multiplied by")
-    batch_size: int = _setting(64, "targets of one step of the exact softmax")
+    batch_size: int = _setting(16, "targets of one step of the exact softmax")
     train_words: bool = _setting(False, "train skip-gram word vectors beside dbow")
     freeze_words: bool = _setting(False, "keep given word vectors as they are")
     min_count: int = _setting(2, "how often a word must occur")
@@ -152,7 +158,7 @@ class Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """Every setting as JSON can hold it; a tokenizer of one's own becomes None."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
         if not isinstance(self.tokenizer, str):
             values["tokenizer"] = None
         return values
@@ -200,7 +206,10 @@ class Settings:
         _number("cosine_scale", self.cosine_scale, positive=True)
         _number("sample", self.sample)
         _number("infer_tol", self.infer_tol, positive=True)
-        _number("infer_l2", self.infer_l2)
+        _number("infer_l2", self.infer_l2, positive=True)  # without it, the best vector of a short text is infinite
+        for name, most in (("window", 10_000), ("batch_size", 65_536), ("ngrams", 16)):
+            if getattr(self, name) > most:
+                raise ValueError(f"{name}={getattr(self, name)} is beyond any use; use {name} <= {most}")
         if self.n_jobs is not None:
             _integer("n_jobs", self.n_jobs, -1)
             if self.n_jobs == 0:
@@ -231,8 +240,6 @@ class Settings:
                 f"ngrams={self.ngrams} has no meaning for model='dm', which predicts the next word; "
                 f"use model='dbow' or 'dm+dbow'"
             )
-        if self.ngrams > 16:
-            raise ValueError(f"ngrams={self.ngrams} is beyond any use; use ngrams <= 16")
 
     def _check_outputs(self) -> None:
         if self.output == "negative" and not 1 <= self.negative <= 1000:
@@ -268,6 +275,13 @@ class Settings:
                     f"min_learning_rate={self.min_learning_rate} is above the learning rate {self.rate(architecture)} "
                     f"of model={architecture.model!r}; lower it"
                 )
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy's as Python's own."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else value
 
 
 def _integer(name: str, value: Any, least: int) -> None:

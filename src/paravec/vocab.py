@@ -49,17 +49,18 @@ class Vocabulary:
         order = np.argsort(keys)
         return keys[order], order + len(self.words)
 
-    def keep_thresholds(self, sample: float) -> NDArray[np.uint32]:
-        """A target is kept when its 32-bit draw is at most its threshold.
 
-        The probability is sqrt(sample / f) + sample / f for a target of frequency f, as in word2vec; 1 for all when
-        `sample` is 0.
-        """
-        if sample == 0:
-            return np.full(self.size, 2**32 - 1, dtype=np.uint32)
-        ratio = sample * self.counts.sum() / self.counts
-        kept: NDArray[np.float64] = np.minimum((np.sqrt(ratio) + ratio) * 2.0**32, 2**32 - 1)
-        return kept.astype(np.uint32)
+def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint32]:
+    """A target is kept when its 32-bit draw is at most its threshold.
+
+    The probability is sqrt(sample / f) + sample / f for a target of frequency f among all targets, as in word2vec; 1
+    for all when `sample` is 0.
+    """
+    if sample == 0:
+        return np.full(len(counts), 2**32 - 1, dtype=np.uint32)
+    ratio = sample * counts.sum() / counts
+    kept: NDArray[np.float64] = np.minimum((np.sqrt(ratio) + ratio) * 2.0**32, 2**32 - 1)
+    return kept.astype(np.uint32)
 
 
 def pair_keys(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -171,13 +171,14 @@ inline void train_words_around(const Task& task, Workspace& w, const Document& d
     const int64_t at = position_of(kept, t);
     draw_noise(task, document.draw_key, a.slots, [=](int64_t) { return at; }, [](int64_t s) { return s + 1; }, noise);
   }
-  for (int s = 0; s < a.slots; ++s)
+  for (int s = 0; s < a.slots && !stopped(task); ++s)
     if (w.context[s] != null) step(task, w, document, kept.targets[t], w.context + s, true, noise + static_cast<int64_t>(s) * a.negative);
 }
 
 inline void train_dbow(const Task& task, Workspace& w, const Document& document, const Kept& kept) {
   const Architecture& a = task.architecture;
   const bool with_words = a.train_words && !task.frozen;
+  const bool slow = with_words || a.output == Output::Softmax;  // a target takes long enough to look at the stop flag
   shuffle(task, w, document, kept.count);
   int64_t n_words = 0;
   if (with_words)
@@ -191,7 +192,7 @@ inline void train_dbow(const Task& task, Workspace& w, const Document& document,
     if (a.output == Output::Negative)
       draw_noise(task, document.draw_key, end - first, [&](int64_t i) { return position_of(kept, w.order[first + i]); },
                  [](int64_t) { return int64_t{0}; }, w.noise);
-    for (int64_t i = first; i < end; ++i) {
+    for (int64_t i = first; i < end && !(slow && stopped(task)); ++i) {
       const int64_t t = w.order[i];
       const int32_t* noise = w.noise + (i - first) * a.negative;
       if (i + 1 < end && a.output != Output::Softmax) prefetch_target(task, kept.targets[w.order[i + 1]], noise + a.negative);
@@ -211,7 +212,7 @@ inline void each_dm_target(const Task& task, Workspace& w, const Document& docum
     if (a.output == Output::Negative)
       draw_noise(task, document.draw_key, end - first, [&](int64_t i) { return position_of(kept, first + i); },
                  [](int64_t) { return int64_t{0}; }, w.noise);
-    for (int64_t t = first; t < end; ++t) {
+    for (int64_t t = first; t < end && !(a.output == Output::Softmax && stopped(task)); ++t) {
       const int32_t* noise = w.noise + (t - first) * a.negative;
       if (t + 1 < end && a.output != Output::Softmax) prefetch_target(task, kept.targets[t + 1], noise + a.negative);
       fill_context(task, kept.targets, kept.count, t, w.context);

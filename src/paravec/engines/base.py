@@ -12,7 +12,7 @@ from paravec.corpus import Corpus
 from paravec.huffman import Paths, huffman
 from paravec.model import Model
 from paravec.settings import Architecture
-from paravec.vocab import Noise, Vocabulary
+from paravec.vocab import Noise, Vocabulary, keep_thresholds
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,9 @@ class Tables:
         """The tables of one model. A dm model predicts words only, whatever n-grams the vocabulary has."""
         size = len(vocabulary.words) if architecture.is_dm else vocabulary.size
         counts = vocabulary.counts[:size]
-        # Both parts of the counts are sorted, their concatenation is not, and the tree wants it sorted.
         return Tables(
             n_words=len(vocabulary.words),
-            keep=vocabulary.keep_thresholds(sample)[:size],
+            keep=keep_thresholds(counts, sample),
             noise=Noise.of(counts) if architecture.output == "negative" else None,
             paths=_paths(counts) if architecture.output == "hs" else None,
         )
@@ -44,7 +43,7 @@ class Tables:
 
 
 def _paths(counts: NDArray[np.int64]) -> Paths:
-    """The Huffman paths of counts in any order."""
+    """The Huffman paths of counts in any order: words and n-grams are sorted each, but not together."""
     order = np.argsort(-counts, kind="stable")
     if np.array_equal(order, np.arange(len(order))):
         return huffman(counts)

@@ -330,4 +330,5 @@ def inference_start(model: Model, tables: Tables, steps: Iterable[Step]) -> Arra
         neutral = 1 / len(rows) if model.architecture.output == "softmax" else 0.5
         U = model.outputs[rows]
         total += (labels - neutral) @ (U / _norm(U)[:, None])[:, :p]
-    return total / np.linalg.norm(total)
+    length = np.linalg.norm(total)
+    return total / length if length > 0 else np.eye(p)[0]  # the rows cancel out: any direction is as good
