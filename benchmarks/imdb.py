@@ -46,7 +46,8 @@ def errors(data: Imdb, chosen: argparse.Namespace) -> list[dict[str, Any]]:
     labelled = [i for i, y in enumerate(data.train_labels) if y is not None]
     y_train = [data.train_labels[i] for i in labelled]
     rows = []
-    for name, settings in MODELS.items():
+    for name in chosen.models:
+        settings = MODELS[name]
         for seed in chosen.seeds:
             began = time.perf_counter()
             fitted = ParagraphVector(**COMMON, **settings, n_jobs=chosen.n_jobs, random_state=seed).fit(data.train)
@@ -145,6 +146,7 @@ def main() -> None:
     parser.add_argument("archive", type=Path)
     parser.add_argument("--only", choices=("errors", "neighbours", "speed"))
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--n-jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results") / "imdb.json")
     chosen = parser.parse_args()

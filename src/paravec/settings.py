@@ -80,7 +80,7 @@ class Architecture:
         if self.logit == "cosine":
             return 0.001
         if not self.is_dm:
-            rate = 0.1
+            rate = 0.07 if self.output == "negative" else 0.1
         elif self.combine == "mean":
             rate = 0.3
         elif self.combine == "concat":
