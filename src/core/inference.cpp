@@ -39,14 +39,19 @@ float inverse_norm(const Frozen& frozen, int64_t row) {
   return static_cast<float>(1.0 / std::sqrt(total));
 }
 
+// The words of a text repeat each other, the more the longer it is, so the weight of |d|^2 grows with them.
+double l2_of(const Frozen& frozen, const Document& document) {
+  return frozen.sphere ? 0.0 : frozen.how.l2 * (1.0 + static_cast<double>(document.length) / kFullEvidence);
+}
+
 // --- Objectives whose logits are affine in d (or are, up to the length of d) ---
 
 class Affine : public Objective {
  public:
-  Affine(const Frozen& frozen, double* d, const float* rows, int64_t stride, int64_t count)
+  Affine(const Frozen& frozen, double l2, double* d, const float* rows, int64_t stride, int64_t count)
       : frozen_(frozen), d_(d), rows_(rows), stride_(stride), count_(count), at_(count), along_(count), coefficients_(count),
         size_(frozen.task.architecture.vector_size), length_((size_ + kRowMultiple - 1) / kRowMultiple * kRowMultiple),
-        direction_(size_), x_(length_), l2_(frozen.sphere ? 0.0 : frozen.how.l2) {
+        direction_(size_), x_(length_), l2_(l2) {
     project(d_, at_);
   }
 
@@ -122,8 +127,9 @@ class Affine : public Objective {
 // Hierarchical softmax and negative sampling.
 class Logistic : public Affine {
  public:
-  Logistic(const Frozen& frozen, double* d, const float* rows, int64_t stride, int64_t count, const Occurrences& occurrences)
-      : Affine(frozen, d, rows, stride, count), occurrences_(occurrences), residuals_(occurrences.count) {}
+  Logistic(const Frozen& frozen, double l2, double* d, const float* rows, int64_t stride, int64_t count,
+           const Occurrences& occurrences)
+      : Affine(frozen, l2, d, rows, stride, count), occurrences_(occurrences), residuals_(occurrences.count) {}
 
  protected:
   Slope link(const float* along, float t, float factor) override {
@@ -143,7 +149,7 @@ class Logistic : public Affine {
 class Softmax : public Affine {
  public:
   Softmax(const Frozen& frozen, double* d, const Document& document)
-      : Affine(frozen, d, frozen.task.parameters.outputs.data, frozen.task.parameters.outputs.stride, frozen.n_rows),
+      : Affine(frozen, l2_of(frozen, document), d, frozen.task.parameters.outputs.data, frozen.task.parameters.outputs.stride, frozen.n_rows),
         length_(static_cast<double>(document.length)), y_(frozen.n_rows), residuals_(frozen.n_rows), scales_(frozen.n_rows, 1.0f) {
     std::vector<int64_t> counts(frozen.n_rows);
     for (int64_t i = 0; i < document.length; ++i) ++counts[document.tokens[i]];
@@ -227,7 +233,7 @@ class Stepped : public Objective {
     frozen_.kernels.flush(frozen_.task, w_);
     double outward = 0;
     for (int i = 0; i < size_; ++i) outward += w_.document_gradient[i] * x[i];
-    const double back = frozen_.sphere ? outward / (length * length) : frozen_.how.l2;
+    const double back = frozen_.sphere ? outward / (length * length) : l2_of(frozen_, document_);
     for (int i = 0; i < size_; ++i) out[i] = w_.document_gradient[i] / length - back * x[i] / length;
   }
 
@@ -250,21 +256,22 @@ class Solver {
   void solve(const Document& document, float* out) {
     const Architecture& a = frozen_.task.architecture;
     std::vector<double> d(a.vector_size, 0.0);
+    const double l2 = l2_of(frozen_, document);
     if (!a.dm && a.output == Output::Softmax) {
       const double scale = start(document, d.data());
       Softmax objective(frozen_, d.data(), document);
-      climb(objective, d, scale);
+      climb(objective, d, l2, scale);
     } else if (a.dm && (a.output == Output::Softmax || a.cosine)) {
       const double scale = start(document, d.data());
       Stepped objective(frozen_, d.data(), buffers_.workspace, document);
-      climb(objective, d, scale);
+      climb(objective, d, l2, scale);
     } else {
       a.dm ? list_dm(document) : list_dbow(document);
       gather();
       const double scale = frozen_.sphere ? start_from_lists(d.data()) : 0.0;
       Occurrences o = lists();
-      Logistic objective(frozen_, d.data(), rows_.data(), stride(), static_cast<int64_t>(touched_.size()), o);
-      climb(objective, d, scale);
+      Logistic objective(frozen_, l2, d.data(), rows_.data(), stride(), static_cast<int64_t>(touched_.size()), o);
+      climb(objective, d, l2, scale);
       for (int32_t row : touched_) local_[row] = -1;
     }
     for (int i = 0; i < a.vector_size; ++i) out[i] = static_cast<float>(d[i]);
@@ -272,15 +279,14 @@ class Solver {
 
  private:
   // `scale` is what the gradient is measured by: its length at d = 0, which cosine gives apart.
-  void climb(Objective& objective, std::vector<double>& d, double scale) {
+  void climb(Objective& objective, std::vector<double>& d, double l2, double scale) {
     const int size = frozen_.task.architecture.vector_size;
     if (!frozen_.task.architecture.cosine) {
       std::vector<double> gradient(size);
       objective.gradient(gradient.data());
       scale = std::sqrt(square(gradient.data(), size));
     }
-    const double curvature = frozen_.sphere ? 0.0 : frozen_.how.l2;
-    maximise(objective, d.data(), size, {frozen_.how.tol * scale, curvature, frozen_.how.max_iter}, frozen_.task.stop);
+    maximise(objective, d.data(), size, {frozen_.how.tol * scale, l2, frozen_.how.max_iter}, frozen_.task.stop);
   }
 
   int64_t stride() const { return (frozen_.task.architecture.vector_size + kRowMultiple - 1) / kRowMultiple * kRowMultiple; }

@@ -11,7 +11,7 @@ struct Inference {
   uint64_t seed;
   double tol;
   int max_iter;
-  double l2;
+  double l2;  // of an empty document; see l2_of
 };
 
 // A vector for each of `count` documents with W, U and b frozen: a pure function of the model and the document.

@@ -23,6 +23,7 @@ constexpr int kAlignment = 64;  // rows of U and W start on a cache line ...
 constexpr int kRowMultiple = 16;  // ... so their length is a multiple of this many floats, the rest zero
 constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple of this
 constexpr int kChunk = 256;  // targets whose noise is drawn at once; the stop flag is looked at as often
+constexpr double kFullEvidence = 50.0;  // targets of a document after which infer_l2 has doubled
 constexpr float kNormFloor = 1e-12f;  // added to squared norms under cosine
 
 struct Architecture {

@@ -101,6 +101,8 @@ class _Reader:
     def tokens(self, i: int, document: object) -> Sequence[Token]:
         """The tokens of document `i`."""
         is_text = isinstance(document, str)
+        if document is None or isinstance(document, float) or type(document).__name__ == "NAType":
+            raise TypeError(f"document {i} is missing ({document!r}); fill it or drop it")
         if self.text is None:
             self.text = is_text
         elif self.text != is_text:
@@ -124,7 +126,7 @@ class _Reader:
 
     def _plain(self, i: int, tokens: Sequence[Any]) -> Sequence[Token]:
         """All tokens of all documents are strings, or all are integers; NumPy's and other kinds become plain ones."""
-        kinds = set(map(type, tokens))
+        kinds = dict.fromkeys(map(type, tokens))
         for kind in kinds:
             plain = str if issubclass(kind, str) else int if issubclass(kind, (int, np.integer)) else None
             if plain is None or kind is bool:
@@ -138,7 +140,7 @@ class _Reader:
                     f"document {i} has the token {wrong!r} of type {kind.__name__}, but earlier tokens are "
                     f"{self.kind.__name__}; use strings only or integers only"
                 )
-        return tokens if kinds <= {str} or kinds <= {int} else [self.kind(token) for token in tokens]  # type: ignore[misc]
+        return tokens if kinds.keys() <= {str} or kinds.keys() <= {int} else [self.kind(token) for token in tokens]  # type: ignore[misc]
 
 
 def check_documents(documents: object) -> Iterable[object]:

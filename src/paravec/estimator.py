@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -56,6 +56,8 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Noise words for each target, with ``output="negative"``.
     logit : {"dot", "cosine"}
         What makes a word likely: the dot product, or `cosine_scale` times the cosine.
+    cosine_scale : float
+        What the cosine is multiplied by.
     batch_size : int
         Targets of one step with ``output="softmax"``.
     train_words : bool
@@ -69,11 +71,15 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ngrams, ngram_min_count : int
         "dbow" also predicts n-grams up to this length that occur so often (`min_count` if left out).
     sample : float
-        Threshold of sub-sampling of frequent words, 1e-4 say; 0 for none.
+        Threshold of sub-sampling of frequent words; 0 for none. 1e-3 often helps; 1e-4 and less want many millions of
+        words.
     tokenizer : {"words", "whitespace"} or callable
         Makes tokens of a string. Documents that are lists of tokens need none.
-    epochs, learning_rate, min_learning_rate
-        Passes over the corpus; the learning rate falls in a straight line. None takes the default of the combination.
+    epochs : int, optional
+        Passes over the corpus. If left out 10, and for a small corpus as many as visit 5 million tokens, 50 at most.
+    learning_rate, min_learning_rate : float, optional
+        At the first and at the last step, a straight line between them. None takes the default of the combination, and
+        0.0001 at most.
     deterministic : bool
         Bit-identical results at any `n_jobs`. Training then uses one thread.
     engine : {"cpu", "reference"}
@@ -85,9 +91,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     verbose : int
         1 prints a line an epoch on standard error.
     infer_tol, infer_max_iter, infer_l2
-        Inference maximises the objective minus ``infer_l2 |s d|^2 / 2``, where s is the document's share in h (1, but
-        for "mean" with n context words 1 / (n + 1)), until the gradient has fallen to `infer_tol` of what it is at
-        zero, in at most `infer_max_iter` steps.
+        Inference maximises the objective minus ``infer_l2 (1 + n / 50) |s d|^2 / 2`` for a document of n targets, until
+        the gradient has fallen to `infer_tol` of what it is at zero, in at most `infer_max_iter` steps. s is the
+        document's share in h: 1, but for "mean" with c context words 1 / (c + 1).
     refit_documents : bool
         After training, infer the training documents too, so that `document_vectors_` and `transform` are one map.
 
@@ -136,9 +142,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ngram_min_count: int | None = None,
         sample: float = 0.0,
         tokenizer: str | Tokenizer = "words",
-        epochs: int = 10,
+        epochs: int | None = None,
         learning_rate: float | None = None,
-        min_learning_rate: float = 0.0001,
+        min_learning_rate: float | None = None,
         deterministic: bool = False,
         engine: str = "cpu",
         n_jobs: int | None = None,
@@ -146,7 +152,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         verbose: int = 0,
         infer_tol: float = 0.001,
         infer_max_iter: int = 100,
-        infer_l2: float = 10.0,
+        infer_l2: float = 5.0,
         refit_documents: bool = True,
     ) -> None:
         self.model = model
@@ -209,8 +215,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         if (query is None) == (id is None):
             raise ValueError("similar needs a query or an id, and not both")
-        if k < 1:
-            raise ValueError(f"k={k} asks for nothing; use k >= 1")
+        _check_k(k)
         parts = [model.documents for model in self._models if model.documents is not None]
         if not parts:
             raise ValueError("this model was saved without its documents, so it has none to search")
@@ -220,14 +225,19 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             vector, leave_out = np.concatenate([part[row] for part in parts]), [row]
         elif isinstance(query, np.ndarray) and query.dtype.kind == "f":
             vector = query
+            if not np.isfinite(vector).all():
+                raise ValueError("the query vector holds NaN or infinity")
             if vector.shape != (self._n_features_out,):
                 raise ValueError(
                     f"the query has shape {vector.shape}; this model's vectors have ({self._n_features_out},)"
                 )
         else:
-            vector = (
-                self.transform([query])[0] if not isinstance(query, np.ndarray) else self.transform([query.tolist()])[0]
-            )
+            if isinstance(query, int):
+                raise TypeError(f"the query {query} is no text; for the document with this id give id={query}")
+            corpus = encode([query], self._vocabulary, self._current())
+            if not len(corpus.tokens):
+                raise ValueError("the query has no word the model knows, so nothing is similar to it")
+            vector = self._infer(corpus)[0]
         found = search.nearest(parts, np.split(vector, len(parts)), k, leave_out)
         return [(self.document_ids_[i], score) for i, score in found]
 
@@ -237,6 +247,11 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def analogy(self, positive: Sequence[Token], negative: Sequence[Token], k: int = 10) -> list[tuple[Token, float]]:
         """The `k` words nearest to the sum of `positive` minus the sum of `negative` word vectors (of length 1)."""
+        check_is_fitted(self)
+        _check_k(k)
+        for words in (positive, negative):
+            if isinstance(words, str):
+                raise TypeError(f"{words!r} would be taken letter by letter; give a list of words: [{words!r}]")
         vectors = self.word_vectors_
         rows = [self._word_row(word) for word in (*positive, *negative)]
         if not rows:
@@ -266,7 +281,8 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         parts: list[Any] = [model.documents for model in self._models]
         if any(part is None for part in parts):
             raise AttributeError("this model was saved without its documents, so it has no document_vectors_")
-        whole: NDArray[np.float32] = parts[0] if len(parts) == 1 else np.hstack(parts)
+        whole: NDArray[np.float32] = parts[0].view() if len(parts) == 1 else np.hstack(parts)
+        whole.flags.writeable = False  # the model's own
         return whole
 
     @property
@@ -275,7 +291,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._need_fit("word_vectors_")
         for model in self._models:
             if model.words is not None:
-                return model.words[:-1]  # the last row is NULL
+                vectors = model.words[:-1]  # the last row is NULL
+                vectors.flags.writeable = False
+                return vectors
         raise AttributeError("model='dbow' has no word vectors; fit with train_words=True, or model='dm'")
 
     @property
@@ -315,6 +333,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if ids is not None:
             ids = _checked_ids(ids, len(X) if hasattr(X, "__len__") else None)
         vocabulary, corpus = learn(documents, settings)
+        settings = settings.with_epochs(len(corpus.tokens))
         if ids is not None and len(ids) != len(corpus):
             raise ValueError(f"there are {len(corpus)} documents, but {len(ids)} ids; give one id a document")
 
@@ -326,7 +345,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 architecture, vocabulary, table, len(corpus), seed, given, settings.freeze_words
             )
             words = corpus.words_only(vocabulary) if architecture.is_dm else corpus
-            report = _reporter(architecture.model, settings.epochs) if self.verbose else None
+            report = _reporter(architecture.model, settings.epochs or 0) if self.verbose else None
             losses[architecture.model] = training.train(engine, model, words, table, settings, seed, report)
             if settings.refit_documents:
                 model.documents = None  # makes room
@@ -399,6 +418,13 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             ) from None
 
 
+def _check_k(k: Any) -> None:
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+        raise TypeError(f"k={k!r} is not a whole number")
+    if k < 1:
+        raise ValueError(f"k={k} asks for nothing; use k >= 1")
+
+
 def _seed(random_state: Any) -> int:
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**63:
@@ -410,6 +436,8 @@ def _seed(random_state: Any) -> int:
 def _checked_ids(ids: Sequence[DocumentId], expected: int | None) -> list[DocumentId]:
     if isinstance(ids, (str, bytes)):
         raise TypeError(f"ids is a single string, {ids!r}; give a list with one id a document")
+    if not isinstance(ids, Iterable):
+        raise TypeError(f"ids={ids!r} is not a list; give a list with one id a document")
     listed = [id.item() if isinstance(id, np.generic) else id for id in ids]
     for id in listed:
         if isinstance(id, bool) or not isinstance(id, (str, int)):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from typing import Any
+
+import numpy as np
 
 from paravec.text import TOKENIZERS, Tokenizer
 
@@ -124,19 +126,21 @@ class Settings:
     ngram_min_count: int | None = _setting(None, "how often an n-gram must occur; as min_count if left out")
     sample: float = _setting(0.0, "threshold of sub-sampling of frequent words; 0 for none")
     tokenizer: str | Tokenizer = _setting("words", "words or whitespace")
-    epochs: int = _setting(10, "passes over the corpus")
+    epochs: int | None = _setting(None, "passes over the corpus; if left out 10, and up to 50 for a small one")
     learning_rate: float | None = _setting(None, "at the first step; the default of the combination if left out")
-    min_learning_rate: float = _setting(0.0001, "at the last step")
+    min_learning_rate: float | None = _setting(None, "at the last step; 0.0001 at most if left out")
     deterministic: bool = _setting(False, "bit-identical results at any number of threads")
     engine: str = _setting("cpu", "cpu or reference")
     n_jobs: int | None = _setting(None, "threads; -1 for all cores")
     infer_tol: float = _setting(0.001, "how far the gradient must fall in inference, as a part of what it is at zero")
     infer_max_iter: int = _setting(100, "steps of inference at most")
-    infer_l2: float = _setting(10.0, "weight of the squared length of a vector in inference")
+    infer_l2: float = _setting(5.0, "weight of the squared length of a vector in inference")
     refit_documents: bool = _setting(True, "infer the training documents too after training")
 
     def __post_init__(self) -> None:
         """Refuses what is wrong in itself, then what does not go together."""
+        for each in fields(self):
+            object.__setattr__(self, each.name, _plain(getattr(self, each.name)))
         self._check_each()
         self._check_sizes()
         self._check_outputs()
@@ -151,6 +155,16 @@ class Settings:
         """The learning rate at the first step."""
         return architecture.learning_rate if self.learning_rate is None else self.learning_rate
 
+    def last_rate(self, architecture: Architecture) -> float:
+        """The learning rate at the last step."""
+        return min(0.0001, self.rate(architecture)) if self.min_learning_rate is None else self.min_learning_rate
+
+    def with_epochs(self, n_tokens: int) -> Settings:
+        """These settings with the number of epochs settled: small corpora are visited more often, at little cost."""
+        if self.epochs is not None:
+            return self
+        return replace(self, epochs=min(max(10, 5_000_000 // max(1, n_tokens)), 50))
+
     @property
     def ngram_floor(self) -> int:
         """How often an n-gram must occur: as often as a word unless said otherwise."""
@@ -158,7 +172,7 @@ class Settings:
 
     def as_dict(self) -> dict[str, Any]:
         """Every setting as JSON can hold it; a tokenizer of one's own becomes None."""
-        values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
         if not isinstance(self.tokenizer, str):
             values["tokenizer"] = None
         return values
@@ -192,13 +206,12 @@ class Settings:
             "batch_size",
             "min_count",
             "ngrams",
-            "epochs",
             "infer_max_iter",
         ):
             _integer(name, getattr(self, name), 1)
-        for name in ("word_size", "max_vocab", "ngram_min_count"):
+        for name, least in (("word_size", 1), ("max_vocab", 2), ("ngram_min_count", 1), ("epochs", 1)):
             if getattr(self, name) is not None:
-                _integer(name, getattr(self, name), 1)
+                _integer(name, getattr(self, name), least)
         for name in ("train_words", "freeze_words", "deterministic", "refit_documents"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name}={getattr(self, name)!r} is neither True nor False")
@@ -211,7 +224,7 @@ class Settings:
             if getattr(self, name) > most:
                 raise ValueError(f"{name}={getattr(self, name)} is beyond any use; use {name} <= {most}")
         if self.n_jobs is not None:
-            _integer("n_jobs", self.n_jobs, -1)
+            _integer("n_jobs", self.n_jobs, -(2**31))
             if self.n_jobs == 0:
                 raise ValueError("n_jobs=0 leaves no thread to work; use n_jobs >= 1, or -1 for all cores")
         if not callable(self.tokenizer) and self.tokenizer not in TOKENIZERS:
@@ -268,6 +281,8 @@ class Settings:
     def _check_rates(self) -> None:
         if self.learning_rate is not None:
             _number("learning_rate", self.learning_rate, positive=True)
+        if self.min_learning_rate is None:
+            return
         _number("min_learning_rate", self.min_learning_rate)
         for architecture in self.architectures():
             if self.min_learning_rate > self.rate(architecture):
@@ -278,10 +293,8 @@ class Settings:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of NumPy's as Python's own."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
-        return int(value)
-    return float(value) if isinstance(value, Real) and not isinstance(value, bool) else value
+    """Numbers and truth values of NumPy's as Python's own."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _integer(name: str, value: Any, least: int) -> None:

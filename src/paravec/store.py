@@ -32,13 +32,12 @@ VERSION = 1
 
 def save(estimator: ParagraphVector, path: str | os.PathLike[str]) -> None:
     """Writes to a new folder beside `path`, and renames it when it is complete."""
-    target = Path(path)
-    if target.exists() and not _is_model(target):
-        raise FileExistsError(f"{target} exists and is no paravec model; give another path, or remove it")
+    target = check_target(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         _write(estimator, fresh)
+        _open_to_others(fresh)
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
             os.replace(target, old / "model")
@@ -50,8 +49,26 @@ def save(estimator: ParagraphVector, path: str | os.PathLike[str]) -> None:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
+def check_target(path: str | os.PathLike[str]) -> Path:
+    """Where a model may be written: nothing, an empty folder, or another model, which it replaces."""
+    target = Path(os.path.abspath(path))
+    if target.exists() and not _is_model(target) and not (target.is_dir() and not any(target.iterdir())):
+        raise FileExistsError(f"{target} exists and is no paravec model; give another path, or remove it")
+    return target
+
+
+def _open_to_others(folder: Path) -> None:
+    """Temporary folders are private; a model is as readable as the user's other files."""
+    mask = os.umask(0)
+    os.umask(mask)
+    for path in (folder, *folder.rglob("*")):
+        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+
+
 def load(cls: type[ParagraphVector], path: str | os.PathLike[str], tokenizer: Tokenizer | None) -> ParagraphVector:
     """Reads what :func:`save` wrote, and refuses anything else."""
+    if tokenizer is not None and not callable(tokenizer):
+        raise TypeError(f"tokenizer={tokenizer!r} is not callable")
     folder = Path(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no model folder at {folder}")

@@ -99,6 +99,11 @@ def initial_model(
         if given is not None:
             theirs = np.array([given.index.get(word, -1) for word in vocabulary.words])
             ours = np.flatnonzero(theirs >= 0)
+            if not len(ours):
+                raise ValueError(
+                    f"none of the {len(given.index)} words of word_vectors is among the {len(vocabulary.words)} words "
+                    f"of the corpus; are they spelt alike (lower case, say)?"
+                )
             model.words[ours] = given.vectors[theirs[ours]]
             if freeze_words:
                 model.trainable = np.ones(len(model.words), dtype=np.uint8)
@@ -106,13 +111,23 @@ def initial_model(
     return model
 
 
+def _loss_of_zero(architecture: Architecture, tables: Tables) -> float:
+    """The most a model that knows nothing can lose a target: coins, or all words alike."""
+    if architecture.output == "softmax":
+        return math.log(tables.n_targets)
+    if tables.paths is not None:
+        return math.log(2) * int(np.diff(tables.paths.offsets).max())
+    return math.log(2) * (1 + architecture.negative)
+
+
 def rates(
     settings: Settings, architecture: Architecture, epoch: int, lengths: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """The learning rate at each document, from the tokens before it in the epoch's order: a straight line down."""
     before = np.cumsum(lengths) - lengths
+    assert settings.epochs is not None
     done = (epoch + before / max(1, int(lengths.sum()))) / settings.epochs
-    first, last = settings.rate(architecture), settings.min_learning_rate
+    first, last = settings.rate(architecture), settings.last_rate(architecture)
     return (first + (last - first) * done).astype(np.float32)
 
 
@@ -126,16 +141,21 @@ def train(
     report: Callable[[int, float, int], None] | None = None,
 ) -> list[float]:
     """Trains in place; returns the loss of every epoch: minus the mean log-likelihood of a target."""
+    assert settings.epochs is not None
     architecture = model.architecture
+    hopeless = 10 * _loss_of_zero(architecture, tables)
     losses: list[float] = []
     for epoch in range(settings.epochs):
         order = draws.document_order(seed, epoch, architecture.is_dm, len(corpus))
         schedule = rates(settings, architecture, epoch, corpus.lengths[order])
         tally = engine.train(model, corpus, tables, Pass(seed, epoch, order, schedule))
-        losses.append(-tally.objective / max(1, tally.targets))
-        if not (math.isfinite(losses[-1]) and np.isfinite(model.outputs).all()):
+        if not tally.targets:
+            raise ValueError(f"sample={settings.sample} left no word to predict in epoch {epoch + 1}; raise it")
+        losses.append(-tally.objective / tally.targets)
+        # `not <` holds for NaN too
+        if not losses[-1] < hopeless or not np.isfinite(model.outputs).all():
             raise DivergedError(
-                f"training of model={architecture.model!r} diverged: the objective is not finite after epoch "
+                f"training of model={architecture.model!r} diverged: the loss is {losses[-1]:.4g} after epoch "
                 f"{epoch + 1} of {settings.epochs}, at learning_rate={settings.rate(architecture)}; lower it"
             )
         if report is not None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from itertools import islice
 from typing import Annotated
 
 import typer
 
+from paravec.errors import UnknownWordsWarning
 from paravec.sources import lines
 
 _AT_ONCE = 10_000
@@ -28,10 +30,16 @@ def infer(
     from paravec.estimator import ParagraphVector
 
     estimator = ParagraphVector.load(model).set_params(n_jobs=n_jobs)
+    warnings.simplefilter("ignore", UnknownWordsWarning)  # which counts batch by batch; here it is lines
     texts = lines(input)
-    number = 0
+    number, unknown = 0, []
     while batch := list(islice(texts, _AT_ONCE)):
         for vector in estimator.transform(batch):
             number += 1
+            if not vector.any():
+                unknown.append(number)
             sys.stdout.write(json.dumps({"id": number, "vector": [round(float(x), 6) for x in vector]}) + "\n")
     sys.stdout.flush()
+    if unknown:
+        message = f"{len(unknown)} of {number} documents have no word the model knows (the first is line {unknown[0]})"
+        print(f"paravec: warning: {message}", file=sys.stderr)

@@ -28,7 +28,7 @@ def similar(
     estimator = ParagraphVector.load(model)
     wanted: str | int | None = id
     if id is not None and estimator.document_ids_ and isinstance(estimator.document_ids_[0], int):
-        wanted = int(id) if id.lstrip("-").isdigit() else id
+        wanted = int(id) if id.lstrip("-").isdecimal() else id
     found = estimator.similar(id=wanted, k=k) if id is not None else estimator.similar(text, k)
     for name, score in found:
         print(json.dumps({"id": name, "score": round(score, 6)}) if as_json else f"{score:.4f}\t{name}")

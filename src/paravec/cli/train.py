@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import time
+import warnings
 from dataclasses import fields
 from typing import Annotated, Any, get_type_hints
 
@@ -57,8 +58,12 @@ def train(
         Settings(**settings)
     except (ValueError, TypeError) as error:
         raise typer.BadParameter(str(error)) from None
+    from paravec import store
     from paravec.estimator import ParagraphVector
 
+    store.check_target(out)
+    if quiet:
+        warnings.simplefilter("ignore")
     began = time.perf_counter()
     texts = list(lines(input))
     estimator = ParagraphVector(random_state=random_state, verbose=not quiet, **settings)

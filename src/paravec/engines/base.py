@@ -14,6 +14,8 @@ from paravec.model import Model
 from paravec.settings import Architecture
 from paravec.vocab import Noise, Vocabulary, keep_thresholds
 
+FULL_EVIDENCE = 50  # targets of a document after which `infer_l2` has doubled
+
 
 @dataclass(frozen=True)
 class Tables:
@@ -76,12 +78,16 @@ class Tally:
 
 @dataclass(frozen=True)
 class Inference:
-    """How new documents are inferred."""
+    """How new documents are inferred: `l2` is that of an empty document, and grows with its targets (`l2_of`)."""
 
     seed: int
     tol: float
     max_iter: int
     l2: float
+
+    def l2_of(self, n_targets: int) -> float:
+        """The words of a text repeat each other, the more the longer it is, so the weight of |d|^2 grows with them."""
+        return self.l2 * (1 + n_targets / FULL_EVIDENCE)
 
 
 class Engine(Protocol):

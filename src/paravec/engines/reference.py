@@ -296,7 +296,7 @@ def infer_document(model: Model, tables: Tables, tokens: NDArray[np.int32], how:
         if step.document is not None
     ]
     on_sphere = architecture.logit == "cosine"
-    l2 = 0.0 if on_sphere else how.l2
+    l2 = 0.0 if on_sphere else how.l2_of(len(tokens))
 
     def loss(x: Array) -> tuple[float, Array]:
         d = x / np.linalg.norm(x) if on_sphere else x
