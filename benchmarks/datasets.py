@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tarfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,3 +39,20 @@ def imdb(archive: Path) -> Imdb:
         [text for text, _ in found["test"]],
         [int(y or 0) for _, y in found["test"]],
     )
+
+
+def sst(folder: Path, split: str) -> tuple[list[str], list[int]]:
+    """Sentences of the Stanford Sentiment Treebank (PTB trees) but for the neutral ones, and 1 for positive."""
+    texts, labels = [], []
+    for tree in (folder / f"{split}.txt").read_text(encoding="utf-8").splitlines():
+        label = int(tree[1])
+        if label != 2:
+            texts.append(_plain_text(re.findall(r" ([^\s()]+)\)", tree)))
+            labels.append(int(label > 2))
+    return texts, labels
+
+
+def _plain_text(tokens: list[str]) -> str:
+    """Treebank tokens as people write them, so that words are those of other texts ("does n't" is one word)."""
+    text = " ".join(tokens).replace("-LRB-", "(").replace("-RRB-", ")").replace("``", '"').replace("''", '"')
+    return text.replace(" n't", "n't").replace(" '", "'")

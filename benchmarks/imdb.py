@@ -106,6 +106,8 @@ def speed(data: Imdb, chosen: argparse.Namespace, epochs: int = 1, rounds: int =
                 {"dm": 1, "dm_mean": 1, "window": 9, "shrink_windows": False},
             ),
         ):
+            if name not in chosen.models:
+                continue
             settings = Settings(**{**COMMON, "epochs": epochs, **ours})
             vocabulary, corpus = learn(tokens, settings)
             architecture = settings.architectures()[0]
@@ -155,7 +157,12 @@ def main() -> None:
     results["machine"] = {"processor": _processor(), "cores": os.cpu_count(), "python": platform.python_version()}
     for part in (errors, neighbours, speed):
         if chosen.only in (None, part.__name__):
-            results[part.__name__] = part(data, chosen)
+            found = part(data, chosen)
+            if isinstance(found, list):  # rows of other models or seeds stay
+                new = {(row["model"], row.get("seed")) for row in found}
+                old = [row for row in results.get(part.__name__, []) if (row["model"], row.get("seed")) not in new]
+                found = old + found
+            results[part.__name__] = found
             chosen.out.parent.mkdir(exist_ok=True)
             chosen.out.write_text(json.dumps(results, indent=1) + "\n")
 
