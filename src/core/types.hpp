@@ -117,6 +117,7 @@ struct Workspace {
   int32_t* rows;         // rows of U of a step
   float* labels;
   float* times;          // how often each was drawn
+  bool repeated;         // whether any was drawn more than once
   Tally tally;
   // softmax only
   Item* items;

@@ -1,11 +1,5 @@
 // What inference needs beside the frozen steps: y is affine in d, so the words of the context become an offset each.
 
-inline void dots_any(float* const* rows, int count, const float* h, int length, float* out) {
-  int done = 0;
-  for (; done + 4 <= count; done += 4) dots<4>(rows + done, h, length, out + done);
-  for (; done < count; ++done) dots<1>(rows + done, h, length, out + done);
-}
-
 // The logits of all targets of a dm document, with d = 0: what d adds is linear.
 void occurrences(const Task& task, Workspace& w, const Document& document, Occurrences& out) {
   const Architecture& a = task.architecture;
@@ -17,8 +11,7 @@ void occurrences(const Task& task, Workspace& w, const Document& document, Occur
     const float share = share_of(task, w.context);
     for (int i = 0; i < count; ++i) {
       float* row = row_of(task.parameters.outputs, w.rows[i]);
-      float y;
-      dots_any(&row, 1, w.h, a.row, &y);
+      const float y = dots<1>(&row, w.h, a.row)[0];
       const int64_t k = out.count++;
       out.row[k] = w.rows[i];
       out.scale[k] = share;
@@ -35,11 +28,12 @@ void dots_many(const float* rows, int64_t stride, int64_t count, int length, con
   for (; done + 4 <= count; done += 4) {
     float* group[4];
     for (int r = 0; r < 4; ++r) group[r] = const_cast<float*>(rows) + (done + r) * stride;
-    dots<4>(group, x, length, out + done);
+    const Eight four = dots<4>(group, x, length);
+    for (int r = 0; r < 4; ++r) out[done + r] = four[r];
   }
   for (; done < count; ++done) {
     float* row = const_cast<float*>(rows) + done * stride;
-    dots<1>(&row, x, length, out + done);
+    out[done] = dots<1>(&row, x, length)[0];
   }
 }
 

@@ -3,25 +3,30 @@
 constexpr int kGroup = 8;  // rows handled as a block: all dot products, then all updates
 
 template <int R>
-inline void dots(float* const* rows, const float* h, int length, float* out) {
+inline Eight dots(float* const* rows, const float* h, int length) {
   Vec total[R] = {};
   for (int j = 0; j < length; j += kLanes) {
     const Vec x = load(h + j);
     for (int r = 0; r < R; ++r) total[r] += load(rows[r] + j) * x;
   }
-  for (int r = 0; r < R; ++r) out[r] = sum(total[r]);
+  return sums<R>(total);
 }
 
 template <int R>
-inline void squares(float* const* rows, int length, float* out) {
+inline Eight squares(float* const* rows, int length) {
   Vec total[R] = {};
   for (int j = 0; j < length; j += kLanes)
     for (int r = 0; r < R; ++r) {
       const Vec u = load(rows[r] + j);
       total[r] += u * u;
     }
-  for (int r = 0; r < R; ++r) out[r] = sum(total[r]);
+  return sums<R>(total);
 }
+
+typedef float LooseEight __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t IntEight __attribute__((vector_size(32)));
+inline Eight load_eight(const float* p) { return *reinterpret_cast<const LooseEight*>(p); }
+inline void store_eight(float* p, Eight v) { *reinterpret_cast<LooseEight*>(p) = v; }
 
 // gradient += pull u, then u = shrink u + pull h, for every row; `shrink` is 1 but for cosine.
 template <int R, bool Shrink, bool Frozen>
@@ -38,63 +43,60 @@ inline void update(float* const* rows, const float* h, float* gradient, int leng
   }
 }
 
-inline void add_to(Tally& tally, float y, float label, float tail, float times) {
-  const double sign = label > 0 ? y : -y;
-  const double linear = sign < 0 ? sign : 0.0;
-  tally.linear += times * linear;
-  if (times == 1.0f) {
-    tally.product *= tail;
-  } else {
-    tally.linear -= times * __builtin_log(static_cast<double>(tail));
-  }
-}
-
 inline void settle(Tally& tally) {
   tally.linear -= __builtin_log(tally.product);
   tally.product = 1.0;
 }
 
+// log sigma(y) where the label is 1, log sigma(-y) where it is 0: min(+-y, 0) - log(tail).
+inline void add_to(Tally& tally, Eight y, Eight labels, Eight tails, Eight times, bool repeated) {
+  const Eight signed_y = labels > 0.0f ? y : -y;
+  tally.linear += sum(times * (signed_y < 0.0f ? signed_y : Eight{}));
+  if (repeated) {
+    for (int r = 0; r < kGroup; ++r) tally.linear -= times[r] * __builtin_log(static_cast<double>(tails[r]));
+  } else {
+    Eight product = tails * __builtin_shufflevector(tails, tails, 4, 5, 6, 7, 0, 1, 2, 3);
+    product *= __builtin_shufflevector(product, product, 2, 3, 0, 1, 6, 7, 4, 5);
+    tally.product *= static_cast<double>(product[0] * product[1]);
+  }
+  if (!(tally.product < 1e100)) settle(tally);
+}
+
 // One group of at most kGroup distinct rows. `lean` collects what cosine takes back along h.
 template <int R, bool Cosine, bool Frozen>
-inline void group(const Task& task, Workspace& w, const float* h, float h_square, const int32_t* ids, const float* labels,
-                  const float* times, float rate, float& lean) {
+inline void group(const Task& task, Workspace& w, const float* h, float h_square, const int32_t* ids, const float* labels_at,
+                  const float* times_at, float rate, float& lean) {
   const Parameters& parameters = task.parameters;
   const int length = task.architecture.row;
+  const IntEight used = IntEight{0, 1, 2, 3, 4, 5, 6, 7} < R;
   float* rows[R];
   for (int r = 0; r < R; ++r) rows[r] = row_of(parameters.outputs, ids[r]);
-  float y[16] = {}, tail[16], pull[16], shrink[16], square[16], cosine[16];
-  dots<R>(rows, h, length, y);
+  Eight y = dots<R>(rows, h, length), cosine = {}, norm = {}, inverse = {};
   if constexpr (Cosine) {
-    squares<R>(rows, length, square);
-    for (int r = 0; r < R; ++r) {
-      cosine[r] = y[r] / __builtin_sqrtf((square[r] + kNormFloor) * h_square);
-      y[r] = task.architecture.cosine_scale * cosine[r];
-    }
+    norm = squares<R>(rows, length) + kNormFloor;
+    for (int r = 0; r < R; ++r) inverse[r] = 1.0f / __builtin_sqrtf(norm[r] * h_square);
+    cosine = y * inverse;
+    y = task.architecture.cosine_scale * cosine;
   } else if (parameters.bias) {
     for (int r = 0; r < R; ++r) y[r] += parameters.bias[ids[r]];
   }
-  for (int r = 0; r < R; r += kLanes) {
-    const Sigmoid s = sigmoid(load(y + r));
-    store(pull + r, s.value);
-    store(tail + r, s.tail);
-  }
-  for (int r = 0; r < R; ++r) {
-    add_to(w.tally, y[r], labels[r], tail[r], times[r]);
-    pull[r] = rate * times[r] * (labels[r] - pull[r]);
-  }
-  if (w.tally.product > 1e100) settle(w.tally);
+  const Sigmoid<Eight> s = sigmoid(y);
+  const Eight labels = load_eight(labels_at);
+  const Eight times = used ? load_eight(times_at) : Eight{};
+  add_to(w.tally, y, labels, used ? s.tail : Eight{} + 1.0f, times, w.repeated);
+  Eight pull = rate * times * (labels - s.value), shrink = {};
   if constexpr (Cosine) {
-    for (int r = 0; r < R; ++r) {
-      const float g = task.architecture.cosine_scale * pull[r];
-      const float norm = square[r] + kNormFloor;
-      lean += g * cosine[r];
-      shrink[r] = 1.0f - g * cosine[r] / norm;
-      pull[r] = g / __builtin_sqrtf(norm * h_square);
-    }
+    const Eight g = task.architecture.cosine_scale * pull;
+    lean += sum(used ? g * cosine : Eight{});
+    shrink = 1.0f - g * cosine / norm;
+    pull = g * inverse;
   } else if (!Frozen && parameters.bias) {
     for (int r = 0; r < R; ++r) parameters.bias[ids[r]] += pull[r];
   }
-  update<R, Cosine, Frozen>(rows, h, w.gradient, length, pull, shrink);
+  float pulls[kGroup], shrinks[kGroup];
+  store_eight(pulls, pull);
+  if constexpr (Cosine) store_eight(shrinks, shrink);
+  update<R, Cosine, Frozen>(rows, h, w.gradient, length, pulls, shrinks);
 }
 
 // All rows of a step against h: updates them and leaves rate * (gradient with respect to h) in w.gradient.
@@ -133,6 +135,7 @@ inline void rows_against(const Task& task, Workspace& w, const float* h, int cou
 
 // The rows a target needs, each once: (row, label, how often it was drawn).
 inline int collect_rows(const Task& task, Workspace& w, int32_t target, const int32_t* noise) {
+  w.repeated = false;
   if (task.architecture.output == Output::Hs) {
     const Tables& tables = task.tables;
     const int64_t first = tables.path_offsets[target];
@@ -154,6 +157,7 @@ inline int collect_rows(const Task& task, Workspace& w, int32_t target, const in
     while (i < count && w.rows[i] != noise[k]) ++i;
     if (i < count) {
       w.times[i] += 1.0f;
+      w.repeated = true;
     } else {
       w.rows[count] = noise[k];
       w.labels[count] = 0.0f;

@@ -31,8 +31,7 @@ inline void finish_logits(const Task& task, Workspace& w, int batch, const float
     float* y = w.across + t * batch;
     if (task.architecture.cosine) {
       float* u = row_of(parameters.outputs, t);
-      float square;
-      squares<1>(&u, task.architecture.row, &square);
+      const float square = squares<1>(&u, task.architecture.row)[0];
       const float scale = task.architecture.cosine_scale / __builtin_sqrtf(square + kNormFloor);
       for (int b = 0; b < batch; b += kLanes) store(y + b, scale * load(y + b) * load(inverse_norm + b));
     } else {
@@ -73,10 +72,8 @@ inline void batch_errors(const Task& task, Workspace& w, int batch, const float*
 // Cosine: errors become coefficients of u and h; what is taken back along each is summed in `shrink` and `lean`.
 inline float cosine_coefficients(const Task& task, const float* u_row, const float* error, float* coefficient, int batch,
                                  const float* inverse_norm, const float* dots, float* lean) {
-  float square;
   float* row = const_cast<float*>(u_row);
-  squares<1>(&row, task.architecture.row, &square);
-  square += kNormFloor;
+  const float square = squares<1>(&row, task.architecture.row)[0] + kNormFloor;
   const float inverse = 1.0f / __builtin_sqrtf(square);
   Vec shrink = {};
   for (int b = 0; b < batch; b += kLanes) {
@@ -111,7 +108,7 @@ inline void batch_updates(const Task& task, Workspace& w, int batch, const float
         float* dot = spare + kRows * batch;
         for (int b = 0; b < w.filled; ++b) {
           float* row = u[r];
-          dots<1>(&row, w.inputs + static_cast<int64_t>(b) * a.row, a.row, dot + b);
+          dot[b] = dots<1>(&row, w.inputs + static_cast<int64_t>(b) * a.row, a.row)[0];
         }
         for (int b = w.filled; b < batch; ++b) dot[b] = 0.0f;
         shrink[r] = cosine_coefficients(task, u[r], error, mine, batch, inverse_norm, dot, lean);

@@ -10,57 +10,73 @@ inline Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); 
 inline void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
 inline Vec splat(float x) { return Vec{} + x; }
 
-// The sum of the lanes, by halves.
-typedef float Vec4 __attribute__((vector_size(16)));
-inline float sum_of(Vec4 v) {
-  v += __builtin_shufflevector(v, v, 2, 3, 0, 1);
-  return v[0] + v[1];
-}
-#if PARAVEC_VECTOR_BYTES >= 32
-typedef float Vec8 __attribute__((vector_size(32)));
-inline float sum_of(Vec8 v) {
-  return sum_of(__builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7));
-}
-#endif
-#if PARAVEC_VECTOR_BYTES >= 64
-typedef float Vec16 __attribute__((vector_size(64)));
-inline float sum_of(Vec16 v) {
-  return sum_of(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
-                __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
+// The lanes of a vector added up to four, and those to one.
+typedef float Four __attribute__((vector_size(16)));
+inline Four quarter(Four v) { return v; }
+typedef float Eight __attribute__((vector_size(32)));
+inline Four quarter(Eight v) { return __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7); }
+#if PARAVEC_VECTOR_BYTES == 64
+inline Four quarter(Vec v) {
+  return quarter(__builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+                 __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15));
 }
 #endif
-inline float sum(Vec v) { return sum_of(v); }
+template <class V>
+inline float sum(V v) {
+  Four q = quarter(v);
+  q += __builtin_shufflevector(q, q, 2, 3, 0, 1);
+  return q[0] + q[1];
+}
+
+// The sums of up to eight vectors, side by side, without a way through memory.
+inline Four sums_of_four(Four a, Four b, Four c, Four d) {
+  const Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5) + __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const Four cd = __builtin_shufflevector(c, d, 0, 4, 1, 5) + __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  return __builtin_shufflevector(ab, cd, 0, 1, 4, 5) + __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+}
+template <int N>
+inline Eight sums(const Vec* v) {
+  Four part[8] = {};
+  for (int i = 0; i < N; ++i) part[i] = quarter(v[i]);
+  const Four low = sums_of_four(part[0], part[1], part[2], part[3]);
+  const Four high = N > 4 ? sums_of_four(part[4], part[5], part[6], part[7]) : Four{};
+  return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+}
 
 // exp(x) for x <= 0 to about one unit in the last place; 0 below -87; NaN stays NaN.
-inline Vec exp_negative(Vec x) {
-  const Vec bounded = x < -87.0f ? splat(-87.0f) : x;
-  const Vec magic = splat(12582912.0f);  // 1.5 * 2^23: adding it rounds to a whole number
-  const Vec shifted = bounded * 1.44269504088896341f + magic;
-  const Vec n = shifted - magic;
-  const Vec r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
-  Vec poly = splat(1.9875691500e-4f);
+template <class V>
+inline V exp_negative(V x) {
+  using Int = decltype(x < x);
+  const V least = V{} - 87.0f;
+  const V bounded = x < least ? least : x;
+  const V magic = V{} + 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number
+  const V shifted = bounded * 1.44269504088896341f + magic;
+  const V n = shifted - magic;
+  const V r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
+  V poly = V{} + 1.9875691500e-4f;
   poly = poly * r + 1.3981999507e-3f;
   poly = poly * r + 8.3334519073e-3f;
   poly = poly * r + 4.1665795894e-2f;
   poly = poly * r + 1.6666665459e-1f;
   poly = poly * r + 5.0000001201e-1f;
   poly = poly * r * r + r + 1.0f;
-  const IntVec exponent = ((IntVec)shifted - (IntVec)magic + 127) << 23;
-  const Vec result = poly * (Vec)exponent;
-  return x < -87.0f ? splat(0.0f) : result;
+  const Int exponent = ((Int)shifted - (Int)magic + 127) << 23;
+  const V result = poly * (V)exponent;
+  return x < least ? V{} : result;
 }
 
-inline Vec absolute(Vec x) { return (Vec)((IntVec)x & 0x7fffffff); }
-
+template <class V>
 struct Sigmoid {
-  Vec value;  // 1 / (1 + exp(-y))
-  Vec tail;   // 1 + exp(-|y|)
+  V value;  // 1 / (1 + exp(-y))
+  V tail;   // 1 + exp(-|y|)
 };
 
-inline Sigmoid sigmoid(Vec y) {
-  const Vec e = exp_negative(-absolute(y));
-  const Vec tail = 1.0f + e;
-  const Vec inverse = 1.0f / tail;
+template <class V>
+inline Sigmoid<V> sigmoid(V y) {
+  using Int = decltype(y < y);
+  const V e = exp_negative((V)((Int)y | static_cast<int32_t>(0x80000000)));
+  const V tail = 1.0f + e;
+  const V inverse = 1.0f / tail;
   return {y < 0.0f ? e * inverse : inverse, tail};
 }
 
