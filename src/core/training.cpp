@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <new>
 
 namespace paravec {
@@ -23,6 +24,29 @@ std::vector<int64_t> cut(const Corpus& corpus, const Pass& pass) {
     }
   }
   return ends;
+}
+
+// Adds a share of what this thread changed to the shared numbers, and takes those over.
+void merge(float* shared, float* mine, float* before, int64_t count, float share) {
+  for (int64_t i = 0; i < count; ++i) {
+    shared[i] += share * (mine[i] - before[i]);
+    mine[i] = before[i] = shared[i];
+  }
+}
+
+// Busy rows would bounce between the caches of threads that share them, so between merges each thread learns on a copy.
+// The changes of a row that is visited seldom add up. Those of one that is visited often overlap (each thread has gone
+// most of the way from the same start), and are averaged.
+void merge_hot(const Task& task, Workspace& w, int threads) {
+  const Matrix& outputs = task.parameters.outputs;
+  for (int64_t row = 0; row < w.n_hot; ++row) {
+    const float overlap = std::min(1.0f, static_cast<float>(w.hot_visits[row]) / kHotVisits);
+    const float share = 1.0f / (1.0f + static_cast<float>(threads - 1) * overlap);
+    const int64_t at = row * outputs.stride;
+    merge(outputs.data + at, w.hot + at, w.hot_before + at, outputs.stride, share);
+    if (task.parameters.bias) merge(task.parameters.bias + row, w.hot_bias + row, w.hot_bias_before + row, 1, share);
+    w.hot_visits[row] = 0;
+  }
 }
 
 int64_t longest_document(const Corpus& corpus, const Pass& pass) {
@@ -70,7 +94,7 @@ int64_t longest_path(const Tables& tables) {
   return longest;
 }
 
-Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path) {
+Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_t n_hot) {
   const Architecture& a = task.architecture;
   Workspace& w = workspace;
   const int64_t rows = std::max<int64_t>(a.negative + 1, longest_path) + kRowMultiple;
@@ -93,6 +117,14 @@ Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path) {
   w.labels = take<float>(rows);
   w.times = take<float>(rows);
   w.tally = {0.0, 1.0, 0};
+  w.n_hot = n_hot;
+  if (n_hot) {
+    w.hot = take<float>(n_hot * task.parameters.outputs.stride);
+    w.hot_before = take<float>(n_hot * task.parameters.outputs.stride);
+    w.hot_bias = take<float>(n_hot);
+    w.hot_bias_before = take<float>(n_hot);
+    w.hot_visits = take<int64_t>(n_hot);
+  }
   if (a.output == Output::Softmax && (a.dm || !task.frozen)) {  // dbow infers without batches
     const int64_t batch = (static_cast<int64_t>(a.batch_size) + kBatchMultiple - 1) / kBatchMultiple * kBatchMultiple;
     w.items = take<Item>(batch);
@@ -120,10 +152,21 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
   threads = static_cast<int>(std::clamp<int64_t>(static_cast<int64_t>(ends.size()), 1, threads));
   Dealer dealer(static_cast<int64_t>(ends.size()), 1);
   std::vector<Tally> tallies(threads);
+  const int64_t n_rows = task.tables.n_targets - (task.architecture.output == Output::Hs);
+  const bool copies = threads > 1 && task.architecture.output != Output::Softmax;
+  const int64_t n_hot = copies ? std::min<int64_t>(kHotRows, n_rows) : 0;
+  std::mutex merging;
 
   const auto work = [&](int thread) {
-    Buffers buffers(task, longest, path);
+    Buffers buffers(task, longest, path, n_hot);
     Workspace& w = buffers.workspace;
+    int64_t merged_at = 0;
+    const auto merge_now = [&] {
+      const std::lock_guard<std::mutex> lock(merging);
+      merge_hot(task, w, threads);
+      merged_at = w.tally.targets;
+    };
+    if (n_hot) merge_now();  // nothing has changed: takes the shared rows over
     Dealer::Run run;
     while (!stop.raised() && dealer.next(run)) {
       for (int64_t i = run.begin ? ends[run.begin - 1] : 0; i < ends[run.begin] && !stop.raised(); ++i) {
@@ -131,9 +174,11 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
         const int64_t first = corpus.offsets[row];
         kernels.train(task, w,
                       {corpus.tokens + first, corpus.offsets[row + 1] - first, row, static_cast<uint64_t>(row), pass.rates[i]});
+        if (n_hot && w.tally.targets - merged_at >= kHotTargets) merge_now();
       }
     }
     if (!stop.raised()) kernels.flush(task, w);
+    if (n_hot) merge_now();
     tallies[thread] = w.tally;
   };
   const bool complete = run_threads(threads, stop, work, interrupted);

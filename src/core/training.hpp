@@ -29,8 +29,8 @@ Key stream(uint64_t seed, Purpose purpose, uint32_t epoch, bool dm);
 // One aligned block of zeros, cut into the arrays of a Workspace.
 class Buffers {
  public:
-  // For documents of at most `longest` tokens; `positions`: whether sub-sampling needs room.
-  Buffers(const Task& task, int64_t longest, int64_t longest_path);
+  // For documents of at most `longest` tokens, and with copies of the first `n_hot` rows of U.
+  Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_t n_hot = 0);
   Workspace workspace{};
 
  private:

@@ -22,6 +22,9 @@ enum Purpose : uint32_t {
 constexpr int kAlignment = 64;  // rows of U and W start on a cache line ...
 constexpr int kRowMultiple = 16;  // ... so their length is a multiple of this many floats, the rest zero
 constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple of this
+constexpr int kHotRows = 64;  // the busiest rows of U, of which each of several threads has a copy
+constexpr int64_t kHotTargets = 512;  // targets after which a thread merges its copy
+constexpr float kHotVisits = 1024.0f;  // visits of a row between merges from which on the threads' changes are averaged
 constexpr int kChunk = 256;  // targets whose noise is drawn at once; the stop flag is looked at as often
 constexpr double kFullEvidence = 50.0;  // targets of a document after which infer_l2 has doubled
 constexpr float kNormFloor = 1e-12f;  // added to squared norms under cosine
@@ -119,6 +122,13 @@ struct Workspace {
   float* times;          // how often each was drawn
   bool repeated;         // whether any was drawn more than once
   Tally tally;
+  // several threads only: this one's copy of the first rows of U and b, and what they were when they were last merged
+  int64_t n_hot;
+  float* hot;
+  float* hot_before;
+  float* hot_bias;
+  float* hot_bias_before;
+  int64_t* hot_visits;   // how often each was updated since
   // softmax only
   Item* items;
   int32_t* contexts;     // batch * slots

@@ -62,6 +62,15 @@ inline void add_to(Tally& tally, Eight y, Eight labels, Eight tails, Eight times
   if (!(tally.product < 1e100)) settle(tally);
 }
 
+// A row of U and its bias: this thread's copy of a busy one.
+inline float* output_row(const Task& task, const Workspace& w, int64_t id) {
+  return id < w.n_hot ? w.hot + id * task.parameters.outputs.stride : row_of(task.parameters.outputs, id);
+}
+
+inline float* output_bias(const Task& task, const Workspace& w, int64_t id) {
+  return id < w.n_hot ? w.hot_bias + id : task.parameters.bias + id;
+}
+
 // One group of at most kGroup distinct rows. `lean` collects what cosine takes back along h.
 template <int R, bool Cosine, bool Frozen>
 inline void group(const Task& task, Workspace& w, const float* h, float h_square, const int32_t* ids, const float* labels_at,
@@ -70,7 +79,10 @@ inline void group(const Task& task, Workspace& w, const float* h, float h_square
   const int length = task.architecture.row;
   const IntEight used = IntEight{0, 1, 2, 3, 4, 5, 6, 7} < R;
   float* rows[R];
-  for (int r = 0; r < R; ++r) rows[r] = row_of(parameters.outputs, ids[r]);
+  for (int r = 0; r < R; ++r) {
+    rows[r] = output_row(task, w, ids[r]);
+    if (ids[r] < w.n_hot) ++w.hot_visits[ids[r]];
+  }
   Eight y = dots<R>(rows, h, length), cosine = {}, norm = {}, inverse = {};
   if constexpr (Cosine) {
     norm = squares<R>(rows, length) + kNormFloor;
@@ -78,7 +90,7 @@ inline void group(const Task& task, Workspace& w, const float* h, float h_square
     cosine = y * inverse;
     y = task.architecture.cosine_scale * cosine;
   } else if (parameters.bias) {
-    for (int r = 0; r < R; ++r) y[r] += parameters.bias[ids[r]];
+    for (int r = 0; r < R; ++r) y[r] += *output_bias(task, w, ids[r]);
   }
   const Sigmoid<Eight> s = sigmoid(y);
   const Eight labels = load_eight(labels_at);
@@ -91,7 +103,7 @@ inline void group(const Task& task, Workspace& w, const float* h, float h_square
     shrink = 1.0f - g * cosine / norm;
     pull = g * inverse;
   } else if (!Frozen && parameters.bias) {
-    for (int r = 0; r < R; ++r) parameters.bias[ids[r]] += pull[r];
+    for (int r = 0; r < R; ++r) *output_bias(task, w, ids[r]) += pull[r];
   }
   float pulls[kGroup], shrinks[kGroup];
   store_eight(pulls, pull);
@@ -168,6 +180,7 @@ inline int collect_rows(const Task& task, Workspace& w, int32_t target, const in
 }
 
 inline void prefetch_row(const Task& task, int64_t id) {
+  if (id < kHotRows) return;  // in the cache anyway
   const char* p = reinterpret_cast<const char*>(row_of(task.parameters.outputs, id));
   const int bytes = task.architecture.row * 4;
   for (int at = 0; at < bytes && at < 1024; at += 64) __builtin_prefetch(p + at, 1);
