@@ -112,3 +112,22 @@ def test_the_demo_answers_from_pythons_own_documentation(folder):
     assert "parse a date from a string" in out
     assert "paragraphs" in out
     assert ParagraphVector.load(folder / "demo").n_documents_ > 5000
+
+
+def test_standard_input_must_be_utf8_too(folder):
+    given = "the cat sat\nthe dog sat\n".encode("utf-16")
+    done = subprocess.run([*COMMAND, "train", "-", "-o", str(folder / "y")], input=given, capture_output=True)
+    assert done.returncode == 1
+    assert b"standard input is not UTF-8 text" in done.stderr
+
+
+def test_the_place_of_the_model_is_checked_before_the_work(folder):
+    (folder / "full").mkdir()
+    (folder / "full" / "file").touch()
+    done = paravec("train", folder / "missing.txt", "-o", folder / "full", code=1)
+    assert "exists and is no paravec model" in done.stderr
+
+
+def test_unknown_lines_are_named_by_their_number(folder):
+    done = paravec("infer", folder / "model", "-", given="return a value\nzzzz\n")
+    assert "1 of 2 documents have no word the model knows (the first is line 2)" in done.stderr

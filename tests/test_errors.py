@@ -178,3 +178,20 @@ def test_queries_that_cannot_be_answered_say_why():
     words = ParagraphVector(vector_size=4, min_count=1, train_words=True).fit(DOCS)
     with pytest.raises(KeyError, match="the word 'zz' is not in the vocabulary"):
         words.similar_words("zz")
+
+
+def test_counts_and_words_are_checked():
+    fitted = ParagraphVector(vector_size=4, min_count=1, train_words=True).fit(DOCS)
+    for k, kind in ((0, ValueError), (-1, ValueError), (1.5, TypeError), ("3", TypeError), (True, TypeError)):
+        with pytest.raises(kind, match="k="):
+            fitted.similar_words("a", k)
+        with pytest.raises(kind, match="k="):
+            fitted.similar(["a"], k)
+    with pytest.raises(TypeError, match="would be taken letter by letter"):
+        fitted.analogy("a", ["b"])
+    with pytest.raises(TypeError, match="give id=5"):
+        fitted.similar(5)
+    with pytest.raises(ValueError, match="no word the model knows"):
+        fitted.similar(["zzz"])
+    with pytest.raises(ValueError, match="NaN"):
+        fitted.similar(np.full(4, np.nan))

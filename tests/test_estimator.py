@@ -258,3 +258,23 @@ def test_the_dm_half_is_subsampled_as_dm_alone(corpus):
     texts = corpus[0][:100]
     both = small(model="dm+dbow", ngrams=3, sample=1e-3).fit_transform(texts)
     assert np.array_equal(both[:, :16], small(model="dm", sample=1e-3).fit_transform(texts))
+
+
+@pytest.mark.parametrize("container", ["pandas", "polars"])
+def test_similar_works_whatever_transform_returns(corpus, container):
+    texts = corpus[0][:60]
+    plain = small().fit(texts).similar(texts[3], k=3)
+    assert small().set_output(transform=container).fit(texts).similar(texts[3], k=3) == plain
+
+
+def test_a_small_corpus_gets_more_epochs_unless_told():
+    docs = [["a", "b", "c", "a"], ["b", "c", "c"]]
+    assert len(ParagraphVector(vector_size=4, min_count=1).fit(docs).loss_history_["dbow"]) == 50
+    assert len(ParagraphVector(vector_size=4, min_count=1, epochs=3).fit(docs).loss_history_["dbow"]) == 3
+
+
+def test_fitted_arrays_cannot_be_changed_from_outside():
+    fitted = ParagraphVector(vector_size=4, min_count=1, train_words=True).fit([["a", "b"], ["b", "a"]])
+    for array in (fitted.document_vectors_, fitted.word_vectors_):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -117,3 +118,13 @@ def test_a_setting_out_of_range_is_refused(texts, tmp_path):
 def test_no_folder_is_said_plainly(tmp_path):
     with pytest.raises(FileNotFoundError, match="there is no model folder at"):
         ParagraphVector.load(tmp_path / "nowhere")
+
+
+def test_an_empty_folder_may_be_filled_and_others_may_read_it(texts, tmp_path):
+    (tmp_path / "model").mkdir()
+    ParagraphVector(vector_size=4, epochs=1).fit(texts).save(tmp_path / "model")
+    mask = os.umask(0)
+    os.umask(mask)
+    for path in (tmp_path / "model").iterdir():
+        assert path.stat().st_mode & 0o777 == 0o666 & ~mask
+    assert (tmp_path / "model").stat().st_mode & 0o777 == 0o777 & ~mask

@@ -186,3 +186,19 @@ def test_default_rates_are_stable_on_a_real_corpus(combination, python_docs):
     settings = {"vector_size": 20, "window": 5, "min_count": 5, "epochs": 3, "n_jobs": 2, "refit_documents": False}
     (losses,) = ParagraphVector(**settings, **combination).fit(texts).loss_history_.values()
     assert losses[-1] < losses[0]
+
+
+def test_divergence_is_noticed_while_numbers_are_still_finite():
+    docs = [text.split() for text in ("the cat sat on the mat", "the dog sat on the rug", "stocks fell on monday")] * 50
+    with pytest.raises(DivergedError, match="lower it"):
+        ParagraphVector(learning_rate=0.8, epochs=10).fit(docs)
+
+
+def test_subsampling_everything_away_is_an_error():
+    with pytest.raises(ValueError, match="sample=1e-12 left no word to predict in epoch 1; raise it"):
+        ParagraphVector(vector_size=4, min_count=1, sample=1e-12).fit(documents(SOME))
+
+
+def test_given_words_that_match_nothing_are_an_error():
+    with pytest.raises(ValueError, match="none of the 1 words of word_vectors is among the"):
+        ParagraphVector("dm", vector_size=4, min_count=1, word_vectors={"W1": [0.0] * 4}).fit(documents(SOME))
