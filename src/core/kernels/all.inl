@@ -2,6 +2,10 @@
 // PARAVEC_VECTOR_BYTES. Nothing here may use the standard library: its templates would be shared between the sets.
 #include "kernels/kernels.hpp"
 
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
 namespace paravec::PARAVEC_ISA {
 namespace {
 

@@ -6,6 +6,35 @@ struct Counters {
   uint32_t c0[kCounters], c1[kCounters], c2[kCounters], c3[kCounters];
 };
 
+#ifdef __AVX512F__
+// Compilers make slow 64-bit products of the loop below; here the even and the odd lanes are multiplied apart.
+inline void multiply(__m512i a, __m512i by, __m512i& high, __m512i& low) {
+  const __m512i even = _mm512_mul_epu32(a, by), odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), by);
+  high = _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64(even, 32), odd);
+  low = _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64(odd, 32));
+}
+
+inline void philox(Counters& c, Key key) {
+  __m512i c0 = _mm512_loadu_si512(c.c0), c1 = _mm512_loadu_si512(c.c1);
+  __m512i c2 = _mm512_loadu_si512(c.c2), c3 = _mm512_loadu_si512(c.c3);
+  const __m512i first = _mm512_set1_epi32(static_cast<int>(0xD2511F53u)), second = _mm512_set1_epi32(static_cast<int>(0xCD9E8D57u));
+  for (int round = 0; round < 10; ++round) {
+    __m512i high0, low0, high1, low1;
+    multiply(c0, first, high0, low0);
+    multiply(c2, second, high1, low1);
+    c0 = _mm512_xor_si512(_mm512_xor_si512(high1, c1), _mm512_set1_epi32(static_cast<int>(key.low)));
+    c2 = _mm512_xor_si512(_mm512_xor_si512(high0, c3), _mm512_set1_epi32(static_cast<int>(key.high)));
+    c1 = low1;
+    c3 = low0;
+    key.low += 0x9E3779B9u;
+    key.high += 0xBB67AE85u;
+  }
+  _mm512_storeu_si512(c.c0, c0);
+  _mm512_storeu_si512(c.c1, c1);
+  _mm512_storeu_si512(c.c2, c2);
+  _mm512_storeu_si512(c.c3, c3);
+}
+#else
 inline void philox(Counters& c, Key key) {
   for (int round = 0; round < 10; ++round) {
     for (int i = 0; i < kCounters; ++i) {
@@ -20,6 +49,8 @@ inline void philox(Counters& c, Key key) {
     key.high += 0xBB67AE85u;
   }
 }
+
+#endif
 
 inline void set_counter(Counters& c, int i, uint64_t document, uint64_t position, uint32_t block) {
   c.c0[i] = static_cast<uint32_t>(position);
@@ -58,20 +89,22 @@ inline void draw_noise(const Task& task, uint64_t document, int64_t count, Posit
   const int blocks = (negative + 1) / 2;
   const int64_t total = count * blocks;
   Counters c;
+  int64_t asked = 0, answered = 0;  // steps whose counters are set, and whose words are picked
+  int asked_block = 0, answered_block = 0;
   for (int64_t first = 0; first < total; first += kCounters) {
     const int n = total - first < kCounters ? static_cast<int>(total - first) : kCounters;
-    for (int i = 0; i < kCounters; ++i) {
-      const int64_t at = i < n ? first + i : first;
-      const int64_t step = at / blocks;
-      set_counter(c, i, document, positions(step), static_cast<uint32_t>(numbers(step) * blocks + at % blocks));
+    for (int i = 0; i < n; ++i) {
+      set_counter(c, i, document, positions(asked), static_cast<uint32_t>(numbers(asked) * blocks + asked_block));
+      if (++asked_block == blocks) asked_block = 0, ++asked;
     }
+    for (int i = n; i < kCounters; ++i) set_counter(c, i, 0, 0, 0);
     philox(c, task.noise);
     for (int i = 0; i < n; ++i) {
-      const int64_t step = (first + i) / blocks;
-      const int which = 2 * static_cast<int>((first + i) % blocks);
-      int32_t* words = out + step * negative + which;
+      const int which = 2 * answered_block;
+      int32_t* words = out + answered * negative + which;
       words[0] = pick(task.tables, c.c0[i], c.c1[i]);
       if (which + 1 < negative) words[1] = pick(task.tables, c.c2[i], c.c3[i]);
+      if (++answered_block == blocks) answered_block = 0, ++answered;
     }
   }
 }

@@ -28,12 +28,13 @@ typedef int32_t IntEight __attribute__((vector_size(32)));
 inline Eight load_eight(const float* p) { return *reinterpret_cast<const LooseEight*>(p); }
 inline void store_eight(float* p, Eight v) { *reinterpret_cast<LooseEight*>(p) = v; }
 
-// gradient += pull u, then u = shrink u + pull h, for every row; `shrink` is 1 but for cosine.
-template <int R, bool Shrink, bool Frozen>
+// gradient += pull u (= for the first group of a step), then u = shrink u + pull h, for every row; `shrink` is 1 but for
+// cosine.
+template <int R, bool First, bool Shrink, bool Frozen>
 inline void update(float* const* rows, const float* h, float* gradient, int length, const float* pull, const float* shrink) {
   for (int j = 0; j < length; j += kLanes) {
     const Vec x = load(h + j);
-    Vec total = load(gradient + j);
+    Vec total = First ? Vec{} : load(gradient + j);
     for (int r = 0; r < R; ++r) {
       const Vec u = load(rows[r] + j);
       total += pull[r] * u;
@@ -74,7 +75,7 @@ inline float* output_bias(const Task& task, const Workspace& w, int64_t id) {
 // One group of at most kGroup distinct rows. `lean` collects what cosine takes back along h.
 template <int R, bool Cosine, bool Frozen>
 inline void group(const Task& task, Workspace& w, const float* h, float h_square, const int32_t* ids, const float* labels_at,
-                  const float* times_at, float rate, float& lean) {
+                  const float* times_at, float rate, bool first, float& lean) {
   const Parameters& parameters = task.parameters;
   const int length = task.architecture.row;
   const IntEight used = IntEight{0, 1, 2, 3, 4, 5, 6, 7} < R;
@@ -108,14 +109,14 @@ inline void group(const Task& task, Workspace& w, const float* h, float h_square
   float pulls[kGroup], shrinks[kGroup];
   store_eight(pulls, pull);
   if constexpr (Cosine) store_eight(shrinks, shrink);
-  update<R, Cosine, Frozen>(rows, h, w.gradient, length, pulls, shrinks);
+  first ? update<R, true, Cosine, Frozen>(rows, h, w.gradient, length, pulls, shrinks)
+        : update<R, false, Cosine, Frozen>(rows, h, w.gradient, length, pulls, shrinks);
 }
 
 // All rows of a step against h: updates them and leaves rate * (gradient with respect to h) in w.gradient.
 template <bool Cosine, bool Frozen>
 inline void rows_against(const Task& task, Workspace& w, const float* h, int count, float rate) {
   const int length = task.architecture.row;
-  for (int j = 0; j < length; j += kLanes) store(w.gradient + j, Vec{});
   float h_square = 0, lean = 0;
   if constexpr (Cosine) {
     Vec total = {};
@@ -127,7 +128,7 @@ inline void rows_against(const Task& task, Workspace& w, const float* h, int cou
     const float* labels = w.labels + done;
     const float* times = w.times + done;
     switch (count - done) {
-#define PARAVEC_GROUP(R) group<R, Cosine, Frozen>(task, w, h, h_square, ids, labels, times, rate, lean); break
+#define PARAVEC_GROUP(R) group<R, Cosine, Frozen>(task, w, h, h_square, ids, labels, times, rate, done == 0, lean); break
       case 1: PARAVEC_GROUP(1);
       case 2: PARAVEC_GROUP(2);
       case 3: PARAVEC_GROUP(3);
