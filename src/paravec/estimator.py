@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from paravec import inference, search, training
+from paravec.arguments import DocumentId, check_k, checked_ids, seed_of
 from paravec.corpus import Corpus, check_documents, encode, learn
 from paravec.engines import engine_for
 from paravec.engines.base import Tables
@@ -24,8 +24,6 @@ from paravec.model import Model
 from paravec.settings import Settings
 from paravec.text import Token, Tokenizer
 from paravec.vocab import Vocabulary
-
-DocumentId = str | int
 
 
 class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -215,7 +213,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         if (query is None) == (id is None):
             raise ValueError("similar needs a query or an id, and not both")
-        _check_k(k)
+        check_k(k)
         parts = [model.documents for model in self._models if model.documents is not None]
         if not parts:
             raise ValueError("this model was saved without its documents, so it has none to search")
@@ -248,7 +246,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def analogy(self, positive: Sequence[Token], negative: Sequence[Token], k: int = 10) -> list[tuple[Token, float]]:
         """The `k` words nearest to the sum of `positive` minus the sum of `negative` word vectors (of length 1)."""
         check_is_fitted(self)
-        _check_k(k)
+        check_k(k)
         for words in (positive, negative):
             if isinstance(words, str):
                 raise TypeError(f"{words!r} would be taken letter by letter; give a list of words: [{words!r}]")
@@ -327,11 +325,11 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _fit(self, X: Any, ids: Sequence[DocumentId] | None) -> Corpus:
         settings = self._settings()
-        seed = _seed(self.random_state)
+        seed = seed_of(self.random_state)
         given = self._given_words(settings)
         documents = check_documents(X)
         if ids is not None:
-            ids = _checked_ids(ids, len(X) if hasattr(X, "__len__") else None)
+            ids = checked_ids(ids, len(X) if hasattr(X, "__len__") else None)
         vocabulary, corpus = learn(documents, settings)
         settings = settings.with_epochs(len(corpus.tokens))
         if ids is not None and len(ids) != len(corpus):
@@ -416,39 +414,6 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise KeyError(
                 f"the word {word!r} is not in the vocabulary of {len(self._vocabulary.words)} words"
             ) from None
-
-
-def _check_k(k: Any) -> None:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
-        raise TypeError(f"k={k!r} is not a whole number")
-    if k < 1:
-        raise ValueError(f"k={k} asks for nothing; use k >= 1")
-
-
-def _seed(random_state: Any) -> int:
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if not 0 <= random_state < 2**63:
-            raise ValueError(f"random_state={random_state} is out of range; use 0 <= random_state < 2**63")
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _checked_ids(ids: Sequence[DocumentId], expected: int | None) -> list[DocumentId]:
-    if isinstance(ids, (str, bytes)):
-        raise TypeError(f"ids is a single string, {ids!r}; give a list with one id a document")
-    if not isinstance(ids, Iterable):
-        raise TypeError(f"ids={ids!r} is not a list; give a list with one id a document")
-    listed = [id.item() if isinstance(id, np.generic) else id for id in ids]
-    for id in listed:
-        if isinstance(id, bool) or not isinstance(id, (str, int)):
-            raise TypeError(f"the id {id!r} is neither a string nor an integer")
-    if expected is not None and len(listed) != expected:
-        raise ValueError(f"there are {expected} documents, but {len(listed)} ids; give one id a document")
-    if len(set(listed)) < len(listed):
-        seen: set[DocumentId] = set()
-        twice = [id for id in listed if id in seen or seen.add(id)]  # type: ignore[func-returns-value]
-        raise ValueError(f"ids must differ, but {len(twice)} are given again, the first {twice[0]!r}")
-    return listed
 
 
 def _reporter(name: str, epochs: int) -> Callable[[int, float, int], None]:

@@ -1,0 +1,47 @@
+"""Arguments of the estimator's methods that are checked before any work; settings check themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+DocumentId = str | int
+
+
+def check_k(k: Any) -> None:
+    """Refuses a number of results that is none."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+        raise TypeError(f"k={k!r} is not a whole number")
+    if k < 1:
+        raise ValueError(f"k={k} asks for nothing; use k >= 1")
+
+
+def seed_of(random_state: Any) -> int:
+    """The seed that scikit-learn's `random_state` means."""
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        if not 0 <= random_state < 2**63:
+            raise ValueError(f"random_state={random_state} is out of range; use 0 <= random_state < 2**63")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def checked_ids(ids: Sequence[DocumentId], expected: int | None) -> list[DocumentId]:
+    """Document ids as a list of plain labels, all different."""
+    if isinstance(ids, (str, bytes)):
+        raise TypeError(f"ids is a single string, {ids!r}; give a list with one id a document")
+    if not isinstance(ids, Iterable):
+        raise TypeError(f"ids={ids!r} is not a list; give a list with one id a document")
+    listed = [id.item() if isinstance(id, np.generic) else id for id in ids]
+    for id in listed:
+        if isinstance(id, bool) or not isinstance(id, (str, int)):
+            raise TypeError(f"the id {id!r} is neither a string nor an integer")
+    if expected is not None and len(listed) != expected:
+        raise ValueError(f"there are {expected} documents, but {len(listed)} ids; give one id a document")
+    if len(set(listed)) < len(listed):
+        seen: set[DocumentId] = set()
+        twice = [id for id in listed if id in seen or seen.add(id)]  # type: ignore[func-returns-value]
+        raise ValueError(f"ids must differ, but {len(twice)} are given again, the first {twice[0]!r}")
+    return listed
