@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from paravec import draws
-from paravec.corpus import Corpus, learn
+from paravec.corpus import Corpus
+from paravec.encoder import learn
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import zeros
 from paravec.model import Model
 from paravec.settings import Settings
+from paravec.sources import block
 from paravec.vocab import Vocabulary
 
 CHOICES = {
@@ -103,3 +105,9 @@ def python_docs() -> list[tuple[str, str]]:
     from paravec.cli.demo import documentation
 
     return list(documentation())
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Sets the size of blocks that sources are read in."""
+    return lambda size: monkeypatch.setattr(block, "BLOCK_BYTES", size)

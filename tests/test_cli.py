@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from paravec import ParagraphVector
+from paravec import EncodedCorpus, ParagraphVector
 
 COMMAND = [sys.executable, "-m", "paravec"]
 
@@ -85,12 +86,13 @@ def test_wrong_usage_is_2_and_a_failure_is_1_each_with_a_sentence(folder):
     paravec("similar", folder / "model", code=2)
     assert paravec("info", folder / "nowhere", code=1).stderr.startswith("paravec: there is no model folder at")
     assert "corpus.text: No such file" in paravec("train", folder / "corpus.text", "-o", folder / "x", code=1).stderr
-    assert "is a folder" in paravec("train", folder, "-o", folder / "x", code=1).stderr
+    assert "is a paravec model" in paravec("train", folder / "model", "-o", folder / "x", code=2).stderr
     empty = paravec("train", "-", "-o", folder / "x", code=1)
-    assert empty.stderr.strip() == "paravec: the corpus is empty: it holds no document; give at least one"
+    assert empty.stderr.strip() == "paravec: the corpus is empty: standard input holds no document; give at least one"
     assert "no document has the id 9999" in paravec("similar", folder / "model", "--id", "9999", code=1).stderr
     (folder / "latin").write_bytes(b"caf\xe9 caf\xe9\n")
-    assert "is not UTF-8" in paravec("train", folder / "latin", "-o", folder / "x", code=1).stderr
+    strict = paravec("train", folder / "latin", "-o", folder / "x", "--errors", "strict", code=1)
+    assert "is not UTF-8: byte 3 (line 1) is 0xe9" in strict.stderr
     assert not (folder / "x").exists()
 
 
@@ -118,7 +120,7 @@ def test_standard_input_must_be_utf8_too(folder):
     given = "the cat sat\nthe dog sat\n".encode("utf-16")
     done = subprocess.run([*COMMAND, "train", "-", "-o", str(folder / "y")], input=given, capture_output=True)
     assert done.returncode == 1
-    assert b"standard input is not UTF-8 text" in done.stderr
+    assert b"standard input is not UTF-8: it starts with the mark of utf-16" in done.stderr
 
 
 def test_the_place_of_the_model_is_checked_before_the_work(folder):
@@ -130,4 +132,74 @@ def test_the_place_of_the_model_is_checked_before_the_work(folder):
 
 def test_unknown_lines_are_named_by_their_number(folder):
     done = paravec("infer", folder / "model", "-", given="return a value\nzzzz\n")
-    assert "1 of 2 documents have no word the model knows (the first is line 2)" in done.stderr
+    assert "1 of 2 documents have no word the model knows (the first is 2)" in done.stderr
+
+
+def test_encode_and_train_on_what_it_made(folder):
+    done = paravec("encode", folder / "corpus.txt", "-o", folder / "corpus", "--n-jobs", "2", "--ngrams", "2")
+    assert "200 documents" in done.stderr
+    paravec("train", folder / "corpus", "-o", folder / "a", "--vector-size", "8", "--epochs", "3", "--quiet")
+    paravec("train", folder / "corpus.txt", "-o", folder / "b", "--vector-size", "8", "--epochs", "3", "--ngrams", "2")
+    a, b = ParagraphVector.load(folder / "a"), ParagraphVector.load(folder / "b")
+    assert np.array_equal(a.document_vectors_, b.document_vectors_)
+    assert a.document_ids_ == b.document_ids_ == list(range(1, 201))
+    wrong = paravec("train", folder / "corpus", "-o", folder / "c", "--min-count", "7", code=1)
+    assert "min_count=7, but the corpus was encoded with min_count=2" in wrong.stderr
+    about = json.loads(paravec("info", folder / "corpus", "--json").stdout)
+    assert about["documents"] == 200
+    assert about["settings"]["ngrams"] == 2
+    assert "n-grams" in paravec("info", folder / "corpus").stdout
+
+
+def test_tables_are_read_by_their_columns(folder):
+    rows = [{"name": f"d{i}", "body": f"word{i % 3} and word{i % 2}"} for i in range(20)]
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    columns = ("--text", "body", "--id", "name")
+    paravec("train", folder / "rows.jsonl", "-o", folder / "rows", *columns, "--vector-size", "4", "--quiet")
+    assert ParagraphVector.load(folder / "rows").document_ids_ == [row["name"] for row in rows]
+    lines = paravec("infer", folder / "rows", folder / "rows.jsonl", *columns).stdout.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [row["name"] for row in rows]
+    missing = paravec("encode", folder / "rows.jsonl", "-o", folder / "x", code=1)
+    assert "text" in missing.stderr
+    assert "body" in missing.stderr
+
+
+def test_a_vocabulary_is_taken_from_a_file_or_a_corpus(folder):
+    (folder / "words.txt").write_text("the\nfile\nstring\n")
+    (folder / "counts.txt").write_text("the\t5\nfile\t50\n")
+    paravec("encode", folder / "corpus.txt", "-o", folder / "w", "--vocabulary", folder / "words.txt", "--quiet")
+    assert set(EncodedCorpus.open(folder / "w").vocabulary.words) == {"the", "file", "string"}
+    paravec("encode", folder / "corpus.txt", "-o", folder / "w", "--vocabulary", folder / "counts.txt", "--quiet")
+    assert EncodedCorpus.open(folder / "w").vocabulary.counts.tolist() == [50, 5]
+    paravec("encode", folder / "corpus.txt", "-o", folder / "v", "--vocabulary", folder / "w", "--quiet")
+    assert EncodedCorpus.open(folder / "v").vocabulary.words == ("file", "the")
+    (folder / "counts.txt").write_text("the\t5\nfile\n")
+    wrong = paravec("encode", folder / "corpus.txt", "-o", folder / "w", "--vocabulary", folder / "counts.txt", code=1)
+    assert "counts.txt, line 2: a word, a tab and a count are expected" in wrong.stderr
+
+
+def on_a_terminal(*arguments: object) -> tuple[str, int]:
+    """What a command shows on a real (pseudo) terminal."""
+    terminal, its_end = pty.openpty()
+    with subprocess.Popen([*COMMAND, *map(str, arguments)], stderr=its_end, stdout=its_end) as run:
+        os.close(its_end)
+        shown = b""
+        try:
+            while piece := os.read(terminal, 4096):
+                shown += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(terminal)
+        return shown.decode(), run.wait(timeout=60)
+
+
+def test_bars_show_on_a_terminal_and_nowhere_else(folder):
+    arguments = ("encode", folder / "corpus.txt", "-o", folder / "t", "--ngrams", "2")
+    shown, code = on_a_terminal(*arguments)
+    assert code == 0
+    for stage in ("reading", "counting 2-grams", "encoding"):
+        assert stage in shown
+    assert "documents/s" in shown
+    assert "100 %" in shown
+    assert "reading" not in paravec(*arguments).stderr
+    assert "reading" not in on_a_terminal(*arguments, "--quiet")[0]

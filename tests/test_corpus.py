@@ -3,13 +3,11 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from paravec.corpus import encode, learn
+from paravec.encoder import encode, learn
 from paravec.settings import Settings
-from paravec.text import words
 
 token_lists = st.lists(st.lists(st.sampled_from("abcde"), max_size=12), min_size=1, max_size=8).filter(
     lambda docs: len({t for d in docs for t in d}) >= 2
@@ -59,36 +57,3 @@ def test_max_vocab_keeps_the_most_frequent():
     vocabulary, corpus = learn([["a"] * 3 + ["b"] * 2 + ["c"]], Settings(min_count=1, max_vocab=2))
     assert vocabulary.words == ("a", "b")
     assert len(corpus.tokens) == 5
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Don't stop, it's 9.5!", ["don't", "stop", ",", "it's", "9", ".", "5", "!"]),
-        ("'quoted' rock'n'roll", ["'", "quoted", "'", "rock'n'roll"]),
-        ("snake_case a-b", ["snake_case", "a", "-", "b"]),
-        ("Ünïcode naïve ΣΑΣ", ["ünïcode", "naïve", "σας"]),
-        ("东京 tower", ["东", "京", "tower"]),
-        ("क्षि é", ["क्षि", "é"]),
-        ("😀\u200b\ud800 x", ["😀", "x"]),
-        ("", []),
-        (" \t\n\x00", []),
-    ],
-)
-def test_tokenizer(text, expected):
-    assert words(text) == expected
-
-
-@given(st.text())
-def test_tokenizer_keeps_every_visible_character(text):
-    import unicodedata
-
-    visible = [c for c in text.lower() if unicodedata.category(c)[0] in "LMNPS"]
-    assert "".join(words(text)) == "".join(visible)
-
-
-@given(st.text(alphabet=st.characters(max_codepoint=127)))
-def test_ascii_and_unicode_patterns_agree(text):
-    from paravec.text import _ASCII_TOKEN, _unicode_token
-
-    assert _ASCII_TOKEN.findall(text.lower()) == _unicode_token().findall(text.lower())

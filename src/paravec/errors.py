@@ -9,5 +9,21 @@ class ModelFormatError(ValueError):
     """A folder is not a model, or not one that can be trusted."""
 
 
+class CorpusFormatError(ValueError):
+    """A folder is not an encoded corpus, or not one that can be trusted."""
+
+
+class SourceError(ValueError):
+    """A source cannot be read, or not as what it was said to be."""
+
+
 class UnknownWordsWarning(UserWarning):
     """Some documents have no word that the model knows; their vectors are zero."""
+
+
+class ReplacedBytesWarning(UserWarning):
+    """Some bytes of a source are not UTF-8, and were replaced."""
+
+
+class ForgottenWordsWarning(UserWarning):
+    """There were more different words than may be held while counting, and the rarest were forgotten on the way."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -16,14 +16,18 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from paravec import inference, search, training
-from paravec.arguments import DocumentId, check_k, checked_ids, seed_of
-from paravec.corpus import Corpus, check_documents, encode, learn
+from paravec.arguments import DocumentId, check_k, seed_of
+from paravec.corpus import Corpus, EncodedCorpus
+from paravec.encoder import encode, encode_blocks, in_ids_of
+from paravec.encoding import checked, corpus_of, encode_source, source_of
 from paravec.engines import engine_for
 from paravec.engines.base import Tables
 from paravec.model import Model
+from paravec.progress import Bars
 from paravec.settings import Settings
+from paravec.sources import Source
 from paravec.text import Token, Tokenizer
-from paravec.vocab import Vocabulary
+from paravec.vocab import GivenVocabulary, Vocabulary
 
 
 class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -72,7 +76,14 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Threshold of sub-sampling of frequent words; 0 for none. 1e-3 often helps; 1e-4 and less want many millions of
         words.
     tokenizer : {"words", "whitespace"} or callable
-        Makes tokens of a string. Documents that are lists of tokens need none.
+        Makes tokens of a string (see :func:`paravec.words`). Documents that are lists of tokens need none.
+    lowercase, strip_tags : bool
+        Whether text is lower-cased (if left out, "words" does and "whitespace" does not), and HTML tags left out.
+    vocabulary : list of words, dict of words and counts, or an encoded corpus, optional
+        The words to know, instead of those that occur `min_count` times.
+    max_unique : int
+        How many different words (and four times as many n-grams) are held while counting. If there are more, the
+        rarest are forgotten on the way, and a warning says so.
     epochs : int, optional
         Passes over the corpus. If left out 10, and for a small corpus as many as visit 5 million tokens, 50 at most.
     learning_rate, min_learning_rate : float, optional
@@ -140,6 +151,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ngram_min_count: int | None = None,
         sample: float = 0.0,
         tokenizer: str | Tokenizer = "words",
+        lowercase: bool | None = None,
+        strip_tags: bool = False,
+        vocabulary: Any = None,
+        max_unique: int = 10_000_000,
         epochs: int | None = None,
         learning_rate: float | None = None,
         min_learning_rate: float | None = None,
@@ -174,6 +189,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.ngram_min_count = ngram_min_count
         self.sample = sample
         self.tokenizer = tokenizer
+        self.lowercase = lowercase
+        self.strip_tags = strip_tags
+        self.vocabulary = vocabulary
+        self.max_unique = max_unique
         self.epochs = epochs
         self.learning_rate = learning_rate
         self.min_learning_rate = min_learning_rate
@@ -188,7 +207,11 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.refit_documents = refit_documents
 
     def fit(self, X: Any, y: Any = None, ids: Sequence[DocumentId] | None = None) -> ParagraphVector:
-        """Learns from documents: strings, or lists of tokens (strings or integers). `ids` are their labels."""
+        """Learns from documents: strings, or lists of tokens (strings or integers). `ids` are their labels.
+
+        X may also be what :func:`paravec.read` gives, a ``pathlib.Path`` to be read, or an encoded corpus
+        (:func:`paravec.encode`) or its path; these have ids of their own.
+        """
         self._fit(X, ids)
         return self
 
@@ -202,9 +225,19 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def transform(self, X: Any) -> NDArray[np.float32]:
         """A vector for each document: a pure function of the fitted model and the document's tokens."""
         check_is_fitted(self)
-        corpus = encode(check_documents(X), self._vocabulary, self._current())
+        encoded = corpus_of(X)
+        if encoded is None:
+            corpus = encode(source_of(X), self._vocabulary, self._current())
+        else:
+            corpus = in_ids_of(encoded, self._vocabulary, self._current())
         inference.warn_of_unknown(corpus)
         return self._infer(corpus)
+
+    def transform_blocks(self, source: Source) -> Iterator[tuple[list[DocumentId] | None, NDArray[np.float32]]]:
+        """The ids (None if they are just numbered) and vectors of a source's documents, block by block."""
+        check_is_fitted(self)
+        for chunk, ids in encode_blocks(source, self._vocabulary, self._current()):
+            yield ids, self._infer(Corpus(*chunk))
 
     def similar(
         self, query: Any = None, k: int = 10, *, id: DocumentId | None = None
@@ -319,7 +352,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _current(self) -> Settings:
         """The settings of the fit, with those of inference and of the machine as they are now."""
-        names = ("tokenizer", "engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2")
+        names = ["engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2"]
+        if callable(self.tokenizer):  # which a model's folder and a corpus cannot keep
+            names.append("tokenizer")
         now = {field.name: getattr(self.settings_, field.name) for field in fields(Settings)}
         return Settings(**{**now, **{name: getattr(self, name) for name in names}})
 
@@ -327,13 +362,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         settings = self._settings()
         seed = seed_of(self.random_state)
         given = self._given_words(settings)
-        documents = check_documents(X)
-        if ids is not None:
-            ids = checked_ids(ids, len(X) if hasattr(X, "__len__") else None)
-        vocabulary, corpus = learn(documents, settings)
+        settings, encoded = self._encoded(X, ids, settings)
+        vocabulary, corpus = encoded.vocabulary, encoded.documents
         settings = settings.with_epochs(len(corpus.tokens))
-        if ids is not None and len(ids) != len(corpus):
-            raise ValueError(f"there are {len(corpus)} documents, but {len(ids)} ids; give one id a document")
 
         engine = engine_for(settings, training=True)
         models, tables, losses = [], [], {}
@@ -353,9 +384,22 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             models.append(model)
             tables.append(table)
         inference.warn_of_unknown(corpus)
-        labels: list[DocumentId] = list(range(len(corpus))) if ids is None else list(ids)
+        labels = encoded.ids if encoded.path is not None else list(encoded.ids)
         self._adopt(settings, seed, vocabulary, models, tables, losses, labels)
         return corpus
+
+    def _encoded(self, X: Any, ids: Sequence[DocumentId] | None, settings: Settings) -> tuple[Settings, EncodedCorpus]:
+        """The corpus to learn from, and the settings with what it decides."""
+        corpus = corpus_of(X)
+        if corpus is None:
+            given = None if self.vocabulary is None else GivenVocabulary(self.vocabulary)
+            source = source_of(X)
+            with Bars(bool(self.verbose)) as bars:
+                return settings, encode_source(source, settings.encoding, None, given, checked(ids, X), bars)
+        for name, value in (("ids", ids), ("vocabulary", self.vocabulary)):
+            if value is not None:
+                raise ValueError(f"{name} are given, but an encoded corpus has its own; leave {name} out")
+        return settings.adopting(corpus.encoding), corpus
 
     def _adopt(
         self,
@@ -365,7 +409,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         models: list[Model],
         tables: list[Tables],
         losses: dict[str, list[float]],
-        ids: list[DocumentId],
+        ids: Sequence[DocumentId],
     ) -> None:
         """Takes over a whole fit at once, so that nothing is ever half-fitted."""
         self.settings_, self.seed_ = settings, seed

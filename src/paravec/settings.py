@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from typing import Any
@@ -92,12 +93,90 @@ class Architecture:
         return rate / 2 if self.output == "softmax" else rate  # the targets of a batch add up
 
 
+def threads(n_jobs: int | None) -> int:
+    """The number of threads that `n_jobs` means: None for one, -1 for all cores, -2 for all but one."""
+    if n_jobs is None:
+        return 1
+    if n_jobs > 0:
+        return n_jobs
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores + 1 + n_jobs)
+
+
 def _setting(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
 
 
 @dataclass(frozen=True)
-class Settings:
+class Encoding:
+    """How documents become token ids: what a corpus is encoded by, and part of a model's settings."""
+
+    tokenizer: str | Tokenizer = _setting("words", "words or whitespace")
+    lowercase: bool | None = _setting(None, "lower-case the text; if left out, words does and whitespace does not")
+    strip_tags: bool = _setting(False, "leave HTML tags out of the text")
+    min_count: int = _setting(2, "how often a word must occur")
+    max_vocab: int | None = _setting(None, "how many words are kept at most")
+    ngrams: int = _setting(1, "dbow also predicts n-grams up to this length")
+    ngram_min_count: int | None = _setting(None, "how often an n-gram must occur; as min_count if left out")
+    max_unique: int = _setting(10_000_000, "different words held while counting; beyond, the rarest are forgotten")
+    n_jobs: int | None = _setting(None, "threads; -1 for all cores")
+
+    def __post_init__(self) -> None:
+        """Refuses what is wrong."""
+        for each in fields(self):
+            object.__setattr__(self, each.name, _plain(getattr(self, each.name)))
+        self._check_encoding()
+
+    @property
+    def ngram_floor(self) -> int:
+        """How often an n-gram must occur: as often as a word unless said otherwise."""
+        return self.min_count if self.ngram_min_count is None else self.ngram_min_count
+
+    @property
+    def lowers(self) -> bool:
+        """Whether text is lower-cased."""
+        return self.tokenizer == "words" if self.lowercase is None else self.lowercase
+
+    @property
+    def encoding(self) -> Encoding:
+        """These settings without those of a model."""
+        return Encoding(**{each.name: getattr(self, each.name) for each in fields(Encoding)})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every setting as JSON can hold it; a tokenizer of one's own becomes None."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        if not isinstance(self.tokenizer, str):
+            values["tokenizer"] = None
+        return values
+
+    def _check_encoding(self) -> None:
+        for name in ("min_count", "ngrams"):
+            _integer(name, getattr(self, name), 1)
+        _integer("max_unique", self.max_unique, 4)
+        for name, least in (("max_vocab", 2), ("ngram_min_count", 1)):
+            if getattr(self, name) is not None:
+                _integer(name, getattr(self, name), least)
+        if self.ngrams > 16:
+            raise ValueError(f"ngrams={self.ngrams} is beyond any use; use ngrams <= 16")
+        if self.lowercase is not None:
+            _truth("lowercase", self.lowercase)
+        _truth("strip_tags", self.strip_tags)
+        if self.n_jobs is not None:
+            _integer("n_jobs", self.n_jobs, -(2**31))
+            if self.n_jobs == 0:
+                raise ValueError("n_jobs=0 leaves no thread to work; use n_jobs >= 1, or -1 for all cores")
+        if isinstance(self.tokenizer, str) and self.tokenizer in TOKENIZERS:
+            return
+        if not callable(self.tokenizer):
+            names = ", ".join(map(repr, TOKENIZERS))
+            raise ValueError(f"tokenizer={self.tokenizer!r} is not one of {names}, and not callable")
+        for name in ("lowercase", "strip_tags"):
+            if getattr(self, name):
+                raise ValueError(f"{name}=True is for the built-in tokenizers; let your own tokenizer do it")
+
+
+@dataclass(frozen=True)
+class Settings(Encoding):
     """All settings of a :class:`paravec.ParagraphVector`, which documents them one by one.
 
     >>> Settings(model="dm", window=1)
@@ -120,18 +199,12 @@ class Settings:
     batch_size: int = _setting(16, "targets of one step of the exact softmax")
     train_words: bool = _setting(False, "train skip-gram word vectors beside dbow")
     freeze_words: bool = _setting(False, "keep given word vectors as they are")
-    min_count: int = _setting(2, "how often a word must occur")
-    max_vocab: int | None = _setting(None, "how many words are kept at most")
-    ngrams: int = _setting(1, "dbow also predicts n-grams up to this length")
-    ngram_min_count: int | None = _setting(None, "how often an n-gram must occur; as min_count if left out")
     sample: float = _setting(0.0, "threshold of sub-sampling of frequent words; 0 for none")
-    tokenizer: str | Tokenizer = _setting("words", "words or whitespace")
     epochs: int | None = _setting(None, "passes over the corpus; if left out 10, and up to 50 for a small one")
     learning_rate: float | None = _setting(None, "at the first step; the default of the combination if left out")
     min_learning_rate: float | None = _setting(None, "at the last step; 0.0001 at most if left out")
     deterministic: bool = _setting(False, "bit-identical results at any number of threads")
     engine: str = _setting("cpu", "cpu or reference")
-    n_jobs: int | None = _setting(None, "threads; -1 for all cores")
     infer_tol: float = _setting(0.001, "how far the gradient must fall in inference, as a part of what it is at zero")
     infer_max_iter: int = _setting(100, "steps of inference at most")
     infer_l2: float = _setting(5.0, "weight of the squared length of a vector in inference")
@@ -139,13 +212,28 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuses what is wrong in itself, then what does not go together."""
-        for each in fields(self):
-            object.__setattr__(self, each.name, _plain(getattr(self, each.name)))
+        super().__post_init__()
         self._check_each()
         self._check_sizes()
         self._check_outputs()
         self._check_words()
         self._check_rates()
+
+    def adopting(self, corpus: Encoding) -> Settings:
+        """These settings for a corpus that is encoded already: its encoding stands, and nothing may contradict it."""
+        theirs: dict[str, Any] = {}
+        for each in fields(Encoding):
+            mine, its = getattr(self, each.name), getattr(corpus, each.name)
+            if each.name in ("n_jobs", "max_unique") or (each.name == "tokenizer" and callable(mine) and callable(its)):
+                continue
+            if mine not in (each.default, its):
+                raise ValueError(
+                    f"{each.name}={mine!r}, but the corpus was encoded with {each.name}={its!r}; leave it out, or "
+                    f"encode the corpus again"
+                )
+            if each.name != "ngrams" or self.model != "dm":  # which leaves n-grams aside
+                theirs[each.name] = its
+        return replace(self, **theirs)
 
     def architectures(self) -> tuple[Architecture, ...]:
         """The models to train: one, or the dm and the dbow half of ``dm+dbow``."""
@@ -164,18 +252,6 @@ class Settings:
         if self.epochs is not None:
             return self
         return replace(self, epochs=min(max(10, 5_000_000 // max(1, n_tokens)), 50))
-
-    @property
-    def ngram_floor(self) -> int:
-        """How often an n-gram must occur: as often as a word unless said otherwise."""
-        return self.min_count if self.ngram_min_count is None else self.ngram_min_count
-
-    def as_dict(self) -> dict[str, Any]:
-        """Every setting as JSON can hold it; a tokenizer of one's own becomes None."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        if not isinstance(self.tokenizer, str):
-            values["tokenizer"] = None
-        return values
 
     def _architecture(self, model: str) -> Architecture:
         free_size = model == "dm" and self.combine == "concat" and self.word_size is not None
@@ -200,36 +276,21 @@ class Settings:
             value = getattr(self, name)
             if value not in allowed:
                 raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
-        for name in (
-            "vector_size",
-            "window",
-            "batch_size",
-            "min_count",
-            "ngrams",
-            "infer_max_iter",
-        ):
+        for name in ("vector_size", "window", "batch_size", "infer_max_iter"):
             _integer(name, getattr(self, name), 1)
-        for name, least in (("word_size", 1), ("max_vocab", 2), ("ngram_min_count", 1), ("epochs", 1)):
+        for name in ("word_size", "epochs"):
             if getattr(self, name) is not None:
-                _integer(name, getattr(self, name), least)
+                _integer(name, getattr(self, name), 1)
         for name in ("train_words", "freeze_words", "deterministic", "refit_documents"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name}={getattr(self, name)!r} is neither True nor False")
+            _truth(name, getattr(self, name))
         _integer("negative", self.negative, 0)
         _number("cosine_scale", self.cosine_scale, positive=True)
         _number("sample", self.sample)
         _number("infer_tol", self.infer_tol, positive=True)
         _number("infer_l2", self.infer_l2, positive=True)  # without it, the best vector of a short text is infinite
-        for name, most in (("window", 10_000), ("batch_size", 65_536), ("ngrams", 16)):
+        for name, most in (("window", 10_000), ("batch_size", 65_536)):
             if getattr(self, name) > most:
                 raise ValueError(f"{name}={getattr(self, name)} is beyond any use; use {name} <= {most}")
-        if self.n_jobs is not None:
-            _integer("n_jobs", self.n_jobs, -(2**31))
-            if self.n_jobs == 0:
-                raise ValueError("n_jobs=0 leaves no thread to work; use n_jobs >= 1, or -1 for all cores")
-        if not callable(self.tokenizer) and self.tokenizer not in TOKENIZERS:
-            names = ", ".join(map(repr, TOKENIZERS))
-            raise ValueError(f"tokenizer={self.tokenizer!r} is not one of {names}, and not callable")
 
     def _check_sizes(self) -> None:
         has_dm = "dm" in self.model.split("+")
@@ -305,6 +366,11 @@ def _integer(name: str, value: Any, least: int) -> None:
         raise ValueError(f"{name}={value} is too small; use {name} >= {least}")
     if value > 2**31 - 1:
         raise ValueError(f"{name}={value} is too large; use {name} < 2**31")
+
+
+def _truth(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}={value!r} is neither True nor False")
 
 
 def _number(name: str, value: Any, positive: bool = False) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +12,11 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from paravec import _core
 from paravec.engines.base import Tables
 from paravec.engines.cpu import zeros
 from paravec.errors import ModelFormatError
+from paravec.folders import check_target, replacing
 from paravec.model import Model
 from paravec.settings import Architecture, Settings
 from paravec.text import Tokenizer
@@ -32,37 +31,13 @@ VERSION = 1
 
 def save(estimator: ParagraphVector, path: str | os.PathLike[str]) -> None:
     """Writes to a new folder beside `path`, and renames it when it is complete."""
-    target = check_target(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        _write(estimator, fresh)
-        _open_to_others(fresh)
-        if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-            os.replace(target, old / "model")
-            os.replace(fresh, target)
-            shutil.rmtree(old)
-        else:
-            os.replace(fresh, target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+    with replacing(check_model_target(path)) as folder:
+        _write(estimator, folder)
 
 
-def check_target(path: str | os.PathLike[str]) -> Path:
-    """Where a model may be written: nothing, an empty folder, or another model, which it replaces."""
-    target = Path(os.path.abspath(path))
-    if target.exists() and not _is_model(target) and not (target.is_dir() and not any(target.iterdir())):
-        raise FileExistsError(f"{target} exists and is no paravec model; give another path, or remove it")
-    return target
-
-
-def _open_to_others(folder: Path) -> None:
-    """Temporary folders are private; a model is as readable as the user's other files."""
-    mask = os.umask(0)
-    os.umask(mask)
-    for path in (folder, *folder.rglob("*")):
-        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+def check_model_target(path: str | os.PathLike[str]) -> Path:
+    """Where a model may be written."""
+    return check_target(path, "model", is_model)
 
 
 def load(cls: type[ParagraphVector], path: str | os.PathLike[str], tokenizer: Tokenizer | None) -> ParagraphVector:
@@ -104,7 +79,8 @@ def _missing_tokenizer(text: str) -> list[str]:
     )
 
 
-def _is_model(folder: Path) -> bool:
+def is_model(folder: Path) -> bool:
+    """Whether a folder says that it is a model."""
     try:
         about = _read_json(folder / "settings.json")
     except ModelFormatError:
@@ -128,12 +104,12 @@ def _write(estimator: ParagraphVector, folder: Path) -> None:
         "n_documents": estimator.n_documents_,
         "n_words": len(estimator._vocabulary.words),
         "n_ngrams": len(estimator._vocabulary.prefix),
-        "unicode": unicodedata.unidata_version,
+        "unicode": _core.UNICODE_VERSION,
         "loss_history": estimator.loss_history_,
     }
     _write_json(folder / "settings.json", about)
     _write_json(folder / "words.json", list(estimator._vocabulary.words))
-    _write_json(folder / "ids.json", estimator.document_ids_)
+    _write_json(folder / "ids.json", list(estimator.document_ids_))
     vocabulary = estimator._vocabulary
     _write_arrays(
         folder / "vocabulary.safetensors",

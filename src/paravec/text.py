@@ -1,20 +1,35 @@
-"""Text to tokens: the only place that assumes that symbols are words."""
+"""Text to tokens: the only place that assumes that symbols are words.
+
+:func:`reference_words` defines the default tokenizer, character by character; the C++ core does the same many times
+quicker, from tables of one version of Unicode (``tools/unicode_tables.py``), whatever the interpreter's own is.
+"""
 
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from enum import IntEnum
 
 Token = str | int
 Tokenizer = Callable[[str], Sequence[str]]
 
-_ASCII_TOKEN = re.compile(r"[a-z0-9_]+(?:'[a-z0-9_]+)*|[!-/:-@\[-`{-~]")
+TOKENIZERS = ("words", "whitespace")
+UNICODE_VERSION = "14.0.0"
+APOSTROPHES = "'\u2019"
+HTML_TAG = re.compile(r"<[A-Za-z/!?][^<>]*>")
 
 
-def words(text: str) -> list[str]:
+class Kind(IntEnum):
+    """What a character is to the tokenizer."""
+
+    GAP = 0  # separates words and is dropped: spaces, controls, what is not assigned
+    WORD = 1  # stands in words: letters, marks, digits, underscores
+    HAN = 2  # a word of its own, being an ideograph
+    VISIBLE = 3  # a token of its own: punctuation and symbols
+
+
+def words(text: str, *, lowercase: bool = True, strip_tags: bool = False) -> list[str]:
     """The default tokenizer, for any language.
 
     The text is lower-cased. A word is a run of letters, marks, digits and underscores; an apostrophe inside it stays;
@@ -24,37 +39,45 @@ def words(text: str) -> list[str]:
     ["don't", 'panic', ':', "it's", '42', '!']
     >>> words("東京 is naïve")
     ['東', '京', 'is', 'naïve']
+    >>> words("Kept<br />as IT is", lowercase=False, strip_tags=True)
+    ['Kept', 'as', 'IT', 'is']
     """
-    text = text.lower()
-    return (_ASCII_TOKEN if text.isascii() else _unicode_token()).findall(text)
+    from paravec import _core
+
+    return _core.tokenize(text, "words", lowercase, strip_tags)
 
 
-TOKENIZERS: dict[str, Tokenizer] = {"words": words, "whitespace": str.split}
+def reference_words(text: str, *, lowercase: bool = True, strip_tags: bool = False) -> list[str]:
+    """What :func:`words` is defined to give, by ``unicodedata``."""
+    text = HTML_TAG.sub(" ", text) if strip_tags else text
+    text = text.lower() if lowercase else text
+    kinds = [kind_of(character) for character in text] + [Kind.GAP]
+    tokens: list[str] = []
+    word = ""
+    for i, character in enumerate(text):
+        inside = character in APOSTROPHES and word and kinds[i + 1] == Kind.WORD
+        if kinds[i] == Kind.WORD or inside:
+            word += character
+            continue
+        if word:
+            tokens.append(word)
+            word = ""
+        if kinds[i] != Kind.GAP:
+            tokens.append(character)
+    return [*tokens, word] if word else tokens
 
 
-@lru_cache(maxsize=1)
-def _unicode_token() -> re.Pattern[str]:
-    """One pattern for all of Unicode; made when the first text beyond ASCII is met, because it takes a moment."""
-    han, word, visible = [], [], []
-    for code in range(sys.maxunicode + 1):
-        character = chr(code)
-        category = unicodedata.category(character)
-        if category == "Lo" and unicodedata.name(character, "").startswith("CJK "):
-            han.append(code)
-        elif category[0] in "LMN" or character == "_":
-            word.append(code)
-        elif category[0] in "PS":
-            visible.append(code)
-    run = f"[{_ranges(word)}]+"
-    return re.compile(f"[{_ranges(han)}]|{run}(?:['\u2019]{run})*|[{_ranges(visible)}]")
+def reference_whitespace(text: str, *, lowercase: bool = False, strip_tags: bool = False) -> list[str]:
+    """What ``tokenizer="whitespace"`` is defined to give."""
+    text = HTML_TAG.sub(" ", text) if strip_tags else text
+    return (text.lower() if lowercase else text).split()
 
 
-def _ranges(codes: Iterable[int]) -> str:
-    """Sorted code points as the inside of a character class."""
-    parts: list[list[int]] = []
-    for code in codes:
-        if parts and parts[-1][1] == code - 1:
-            parts[-1][1] = code
-        else:
-            parts.append([code, code])
-    return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in parts)
+def kind_of(character: str) -> Kind:
+    """The kind of a character by its Unicode category (and, for ideographs, its name)."""
+    category = unicodedata.category(character)
+    if category == "Lo" and unicodedata.name(character, "").startswith(("CJK UNIFIED IDEO", "CJK COMPATIBILITY IDEO")):
+        return Kind.HAN
+    if category[0] in "LMN" or character == "_":
+        return Kind.WORD
+    return Kind.VISIBLE if category[0] in "PS" else Kind.GAP

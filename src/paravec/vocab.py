@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paravec import _core
 from paravec.text import Token
 
 
@@ -43,11 +46,96 @@ class Vocabulary:
         return (self.words[target], *reversed(tail))
 
     @cached_property
-    def ngram_keys(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(prefix, last) packed into one sorted number each, and the ids they stand for."""
-        keys = pair_keys(self.prefix, self.last)
-        order = np.argsort(keys)
-        return keys[order], order + len(self.words)
+    def lexicon(self) -> _core.Lexicon:
+        """The ids of words, as the core looks them up."""
+        return _core.Lexicon(list(self.words))
+
+    @cached_property
+    def ngram_table(self) -> _core.NgramTable:
+        """The ids of n-grams, as the core looks them up."""
+        return _core.NgramTable(self.prefix, self.last, len(self.words))
+
+    def same_as(self, other: Vocabulary) -> bool:
+        """Whether every id means the same in both."""
+        return self is other or (
+            self.words == other.words
+            and np.array_equal(self.prefix, other.prefix)
+            and np.array_equal(self.last, other.last)
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # the tables are made again when needed
+
+    def with_ngrams(self, keys: NDArray[np.int64], counts: NDArray[np.int64]) -> Vocabulary:
+        """The words with n-grams: the most frequent first, equals in the order of their keys.
+
+        A key is ``prefix << 32 | last``; a prefix beyond the words is the place of a shorter n-gram among the keys.
+        """
+        order = np.argsort(-counts, kind="stable")
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        prefix, n_words = keys >> 32, len(self.words)
+        longer = prefix >= n_words
+        prefix[longer] = n_words + rank[prefix[longer] - n_words]
+        last = keys & 0xFFFFFFFF
+        return Vocabulary(
+            self.words,
+            np.concatenate([self.counts, counts[order]]),
+            prefix[order].astype(np.int32),
+            last[order].astype(np.int32),
+        )
+
+    @staticmethod
+    def of_words(words: Sequence[Token], counts: NDArray[np.int64]) -> Vocabulary:
+        """A vocabulary without n-grams."""
+        none = np.zeros(0, dtype=np.int32)
+        return Vocabulary(tuple(words), counts, none, none)
+
+
+class GivenVocabulary:
+    """Words that a user chose: a list of words, to be counted; words with their counts; or a whole vocabulary."""
+
+    def __init__(self, given: Any) -> None:
+        given = getattr(given, "vocabulary", given)  # of an encoded corpus
+        self.vocabulary: Vocabulary | None = given if isinstance(given, Vocabulary) else None
+        if isinstance(given, Vocabulary):
+            self.words: Sequence[Token] = given.words
+            return
+        if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+            raise TypeError(f"vocabulary is a {type(given).__name__}; give a list of words, or a dict of their counts")
+        self.words = list(given)
+        _check_words(self.words)
+        if isinstance(given, Mapping):
+            counts = [given[word] for word in self.words]
+            for word, count in zip(self.words, counts, strict=True):
+                if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= int(count) < 2**53:
+                    raise ValueError(f"vocabulary gives {word!r} the count {count!r}; a count is an integer >= 1")
+            self.vocabulary, _ = self.counted(np.array(counts, dtype=np.int64))
+            self.words = self.vocabulary.words
+
+    @cached_property
+    def lexicon(self) -> _core.Lexicon:
+        """The places of the words."""
+        return self.vocabulary.lexicon if self.vocabulary is not None else _core.Lexicon(list(self.words))
+
+    def counted(self, counts: NDArray[np.int64]) -> tuple[Vocabulary, NDArray[np.int32]]:
+        """The vocabulary by counts, and the id of each given word. A word that does not occur counts once."""
+        order = sorted(range(len(counts)), key=lambda i: (-int(counts[i]), self.words[i]))
+        ids = np.empty(len(order), dtype=np.int32)
+        ids[order] = np.arange(len(order), dtype=np.int32)
+        return Vocabulary.of_words([self.words[i] for i in order], np.maximum(counts[order], 1)), ids
+
+
+def _check_words(words: Sequence[Any]) -> None:
+    kinds = {str if isinstance(word, str) else int if isinstance(word, int) else type(word) for word in words}
+    if not kinds <= {str} and not kinds <= {int}:
+        raise TypeError(f"vocabulary has words of type {', '.join(sorted(k.__name__ for k in kinds))}; use one kind")
+    if len(words) < 2:
+        raise ValueError(f"vocabulary has {len(words)} words, so there is nothing to predict; give two or more")
+    if len(set(words)) < len(words):
+        seen: set[Any] = set()
+        twice = next(word for word in words if word in seen or seen.add(word))  # type: ignore[func-returns-value]
+        raise ValueError(f"vocabulary has the word {twice!r} twice")
 
 
 def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint32]:
@@ -61,11 +149,6 @@ def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint
     ratio = sample * counts.sum() / counts
     kept: NDArray[np.float64] = np.minimum((np.sqrt(ratio) + ratio) * 2.0**32, 2**32 - 1)
     return kept.astype(np.uint32)
-
-
-def pair_keys(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Two ids as one number."""
-    return first.astype(np.int64) << 32 | second.astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -82,32 +165,8 @@ class Noise:
     @staticmethod
     def of(counts: NDArray[np.int64], power: float = 0.75) -> Noise:
         """The sampler of a vocabulary's counts."""
-        weight = counts.astype(np.float64) ** power
-        share = (weight / weight.sum() * len(counts)).tolist()
-        alias = list(range(len(share)))
-        poor = [i for i, value in enumerate(share) if value < 1.0]
-        rich = [i for i, value in enumerate(share) if value >= 1.0]
-        while poor and rich:
-            taker, giver = poor.pop(), rich[-1]
-            alias[taker] = giver
-            share[giver] -= 1.0 - share[taker]
-            if share[giver] < 1.0:
-                poor.append(rich.pop())
-        for i in poor + rich:  # what rounding left over
-            share[i] = 1.0
-        threshold = np.minimum(np.array(share) * 2.0**32, 2**32 - 1).astype(np.uint32)
-        return Noise(threshold, np.array(alias, dtype=np.int32))
+        return Noise(*_core.alias_table(counts.astype(np.float64) ** power))
 
     def pick(self, column: NDArray[np.int64], second: NDArray[np.uint32]) -> NDArray[np.int64]:
         """The noise words that these draws select."""
         return np.where(second < self.threshold[column], column, self.alias[column])
-
-
-def sort_words(
-    words: Sequence[Token], counts: NDArray[np.int64], min_count: int, max_vocab: int | None
-) -> NDArray[np.int64]:
-    """The indices of the words to keep, most frequent first, equals in the order of the words themselves."""
-    kept = np.flatnonzero(counts >= min_count).tolist()
-    kept.sort(key=lambda i: words[i])  # all str or all int
-    kept.sort(key=lambda i: -counts[i])
-    return np.array(kept[:max_vocab], dtype=np.int64)

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from paravec.cli import demo, infer, info, similar, train
+from paravec.cli import demo, encode, infer, info, similar, train
 
 app = typer.Typer(
     name="paravec",
@@ -18,7 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for verb in (train, infer, similar, info, demo):
+for verb in (encode, train, infer, similar, info, demo):
     verb.register(app)
 
 
@@ -35,7 +35,7 @@ def main() -> None:
         sys.exit(_fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error), 1))
     except KeyError as error:
         sys.exit(_fail(str(error.args[0]), 1))
-    except (ValueError, TypeError, ArithmeticError, MemoryError) as error:
+    except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as error:
         sys.exit(_fail(str(error) or type(error).__name__, 1))
 
 

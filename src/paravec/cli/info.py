@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from paravec.corpus import EncodedCorpus
 
 
 def register(app: typer.Typer) -> None:
@@ -15,28 +18,46 @@ def register(app: typer.Typer) -> None:
 
 
 def info(
-    model: Annotated[str, typer.Argument(help="a model's folder")],
+    model: Annotated[str, typer.Argument(help="the folder of a model or of an encoded corpus")],
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Tells what a model is: its sizes, every setting, and the loss of every epoch."""
+    """Tells what a model (or a corpus) is: its sizes, every setting, and the loss of every epoch."""
+    from paravec.encoding import corpus_of
+
+    corpus = corpus_of(model)
+    about = _of_model(model) if corpus is None else _of_corpus(corpus)
+    about["bytes"] = sum(file.stat().st_size for file in Path(model).rglob("*") if file.is_file())
+    if as_json:
+        print(json.dumps(about))
+        return
+    for name, value in about.items():
+        if not isinstance(value, dict):
+            print(f"{name:20} {value}")
+    for name, value in about["settings"].items():
+        print(f"{name:20} {value}")
+    for name, losses in about.get("loss_history", {}).items():
+        print(f"{'loss of ' + name:20} {' '.join(f'{loss:.4f}' for loss in losses)}")
+
+
+def _of_model(path: str) -> dict[str, Any]:
     from paravec.estimator import ParagraphVector
 
-    estimator = ParagraphVector.load(model)
-    about: dict[str, Any] = {
+    estimator = ParagraphVector.load(path)
+    return {
         "documents": estimator.n_documents_,
         "words": len(estimator.vocabulary_),
         "n-grams": estimator._vocabulary.size - len(estimator.vocabulary_),
-        "bytes": sum(file.stat().st_size for file in Path(model).rglob("*") if file.is_file()),
         "seed": estimator.seed_,
         "settings": estimator.settings_.as_dict(),
         "loss_history": estimator.loss_history_,
     }
-    if as_json:
-        print(json.dumps(about))
-        return
-    for name in ("documents", "words", "n-grams", "bytes", "seed"):
-        print(f"{name:20} {about[name]}")
-    for name, value in about["settings"].items():
-        print(f"{name:20} {value}")
-    for name, losses in about["loss_history"].items():
-        print(f"{'loss of ' + name:20} {' '.join(f'{loss:.4f}' for loss in losses)}")
+
+
+def _of_corpus(corpus: EncodedCorpus) -> dict[str, Any]:
+    return {
+        "documents": len(corpus),
+        "tokens": len(corpus.documents.tokens),
+        "words": len(corpus.vocabulary.words),
+        "n-grams": len(corpus.vocabulary.prefix),
+        "settings": corpus.encoding.as_dict(),
+    }

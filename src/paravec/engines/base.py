@@ -35,27 +35,13 @@ class Tables:
             n_words=len(vocabulary.words),
             keep=keep_thresholds(counts, sample),
             noise=Noise.of(counts) if architecture.output == "negative" else None,
-            paths=_paths(counts) if architecture.output == "hs" else None,
+            paths=huffman(counts) if architecture.output == "hs" else None,
         )
 
     @property
     def n_targets(self) -> int:
         """How many words and n-grams can be predicted."""
         return len(self.keep)
-
-
-def _paths(counts: NDArray[np.int64]) -> Paths:
-    """The Huffman paths of counts in any order: words and n-grams are sorted each, but not together."""
-    order = np.argsort(-counts, kind="stable")
-    if np.array_equal(order, np.arange(len(order))):
-        return huffman(counts)
-    tree = huffman(counts[order])
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    lengths = np.diff(tree.offsets)[rank]
-    offsets = np.concatenate([[0], np.cumsum(lengths)])
-    source = np.repeat(tree.offsets[rank] - offsets[:-1], lengths) + np.arange(offsets[-1])
-    return Paths(offsets, tree.nodes[source], tree.codes[source])
 
 
 @dataclass(frozen=True)

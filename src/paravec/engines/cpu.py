@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +10,7 @@ from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import Inference, Pass, Tables, Tally
 from paravec.model import Model
-from paravec.settings import Architecture
+from paravec.settings import Architecture, threads
 
 F32 = NDArray[np.float32]
 
@@ -60,16 +58,6 @@ class CpuEngine:
             self.kernels,
         )
         return vectors
-
-
-def threads(n_jobs: int | None) -> int:
-    """The number of threads that `n_jobs` means: None for one, -1 for all cores, -2 for all but one."""
-    if n_jobs is None:
-        return 1
-    if n_jobs > 0:
-        return n_jobs
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores + 1 + n_jobs)
 
 
 def zeros(rows: int, columns: int) -> F32:

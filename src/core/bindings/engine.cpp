@@ -1,28 +1,11 @@
-// The only file that knows Python.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
-
-#include <optional>
-#include <stdexcept>
-
-#include "dispatch.hpp"
-#include "inference.hpp"
-#include "training.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
+// Training and inference.
+#include "../dispatch.hpp"
+#include "../inference.hpp"
+#include "../training.hpp"
+#include "common.hpp"
 
 namespace paravec {
 namespace {
-
-template <class T>
-using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Table = nb::ndarray<T, nb::ndim<2>, nb::device::cpu>;
 
 Matrix matrix(const std::optional<Table<float>>& table) {
   if (!table) return {nullptr, 0};
@@ -76,12 +59,6 @@ void check_tokens(const Array<const int32_t>& tokens, const Arrays& arrays) {
   if (!good) throw std::invalid_argument("the corpus has token ids that the model does not know");
 }
 
-// Asked by the calling thread while others work; keeps Python's error (KeyboardInterrupt, say) for later.
-bool signalled() {
-  nb::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
-}
-
 std::tuple<double, int64_t> train_pass(const Architecture& architecture, const Arrays& arrays, Array<const int32_t> tokens,
                                        Array<const int64_t> offsets, uint64_t seed, uint32_t epoch, Array<const int64_t> order,
                                        Array<const float> rates, int threads, const std::string& kernels) {
@@ -124,11 +101,8 @@ void fill_uniform(uint64_t seed, uint32_t purpose, bool dm, Table<float> out, co
 }
 
 }  // namespace
-}  // namespace paravec
 
-NB_MODULE(_core, m) {
-  using namespace paravec;
-
+void bind_engine(nb::module_& m) {
   nb::enum_<Combine>(m, "Combine").value("concat", Combine::Concat).value("mean", Combine::Mean).value("sum", Combine::Sum);
   nb::enum_<Output>(m, "Output").value("negative", Output::Negative).value("hs", Output::Hs).value("softmax", Output::Softmax);
 
@@ -168,3 +142,5 @@ NB_MODULE(_core, m) {
   m.attr("ROW_MULTIPLE") = kRowMultiple;
   m.attr("ALIGNMENT") = kAlignment;
 }
+
+}  // namespace paravec

@@ -1,0 +1,287 @@
+// Text, vocabulary and the tables over it.
+#include <cstring>
+
+#include "../text/ngrams.hpp"
+#include "../text/select.hpp"
+#include "../tree.hpp"
+#include "common.hpp"
+
+namespace paravec {
+namespace {
+
+template <class T>
+using Numbers = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+template <class T>
+Numbers<T> numbers(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  return Numbers<T>(kept->data(), {kept->size()}, nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
+}
+
+std::tuple<Numbers<int32_t>, Numbers<int64_t>> arrays(TokenBlock&& block) {
+  const size_t size = static_cast<size_t>(block.offsets.back());
+  int32_t* data = block.tokens.release();
+  Numbers<int32_t> tokens(data, {size}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); }));
+  return {tokens, numbers(std::move(block.offsets))};
+}
+
+// Runs `work` without the interpreter lock.
+template <class Work>
+auto unlocked(Work&& work) {
+  try {
+    nb::gil_scoped_release release;
+    return work();
+  } catch (const Interruption&) {
+    throw nb::python_error();
+  }
+}
+
+Splitting splitting(const std::string& tokenizer, bool lowercase, bool strip_tags) {
+  if (tokenizer != "words" && tokenizer != "whitespace") throw std::invalid_argument("unknown tokenizer " + tokenizer);
+  return {tokenizer == "whitespace", lowercase, strip_tags};
+}
+
+nb::object text_of(const uint8_t* bytes, size_t size) {
+  return nb::steal(PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(bytes), static_cast<Py_ssize_t>(size), "surrogatepass"));
+}
+
+// A block of documents, with the Python objects whose memory it points to.
+class PyDocuments {
+ public:
+  Documents documents;
+
+  static PyDocuments lines(nb::bytes data) {
+    PyDocuments made;
+    const auto* p = reinterpret_cast<const uint8_t*>(data.c_str());
+    const uint8_t* const end = p + data.size();
+    while (p < end) {
+      const void* newline = std::memchr(p, '\n', static_cast<size_t>(end - p));
+      const auto* stop = newline ? static_cast<const uint8_t*>(newline) : end;
+      made.documents.texts.push_back({p, static_cast<size_t>(stop - p)});
+      p = stop + 1;
+    }
+    made.alive_.push_back(std::move(data));
+    return made;
+  }
+
+  static PyDocuments texts(nb::list list) {
+    PyDocuments made;
+    for (nb::handle each : list) made.documents.texts.push_back(made.bytes_of(each));
+    made.alive_.push_back(std::move(list));
+    return made;
+  }
+
+  static PyDocuments column(Array<const uint8_t> data, Array<const int64_t> offsets) {
+    PyDocuments made;
+    const int64_t* at = offsets.data();
+    const int64_t size = static_cast<int64_t>(data.shape(0));
+    for (size_t i = 0; i + 1 < offsets.shape(0); ++i) {
+      if (at[i] < 0 || at[i] > at[i + 1] || at[i + 1] > size) throw std::invalid_argument("offsets are out of order");
+      made.documents.texts.push_back({data.data() + at[i], static_cast<size_t>(at[i + 1] - at[i])});
+    }
+    made.alive_.push_back(nb::cast(data));
+    return made;
+  }
+
+  static PyDocuments tokens(nb::list lists) {
+    PyDocuments made;
+    made.documents.token_offsets.push_back(0);
+    for (nb::handle list : lists) {
+      const nb::object fast = nb::steal(PySequence_Fast(list.ptr(), "a document is a list of tokens"));
+      if (!fast.is_valid()) throw nb::python_error();
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.ptr()); ++i) made.add_token(PySequence_Fast_GET_ITEM(fast.ptr(), i));
+      made.documents.token_offsets.push_back(static_cast<int64_t>(made.documents.tokens.size() + made.integers_.size()));
+      made.alive_.push_back(fast);
+    }
+    for (const int64_t& value : made.integers_) made.documents.tokens.push_back({reinterpret_cast<const uint8_t*>(&value), 8});
+    return made;
+  }
+
+ private:
+  Span bytes_of(nb::handle object) {
+    PyObject* o = object.ptr();
+    if (PyUnicode_Check(o)) {
+      if (PyUnicode_IS_COMPACT_ASCII(o))
+        return {static_cast<const uint8_t*>(PyUnicode_DATA(o)), static_cast<size_t>(PyUnicode_GET_LENGTH(o))};
+      nb::object encoded = nb::steal(PyUnicode_AsEncodedString(o, "utf-8", "surrogatepass"));
+      if (!encoded.is_valid()) throw nb::python_error();
+      alive_.push_back(encoded);
+      o = encoded.ptr();
+    }
+    if (!PyBytes_Check(o)) throw nb::type_error("a document is a string or bytes");
+    return {reinterpret_cast<const uint8_t*>(PyBytes_AS_STRING(o)), static_cast<size_t>(PyBytes_GET_SIZE(o))};
+  }
+
+  void add_token(PyObject* token) {
+    if (!PyLong_Check(token)) {
+      documents.tokens.push_back(bytes_of(token));
+      return;
+    }
+    const long long value = PyLong_AsLongLong(token);
+    if (value == -1 && PyErr_Occurred()) throw nb::python_error();
+    integers_.push_back(value);
+  }
+
+  std::vector<nb::object> alive_;
+  std::vector<int64_t> integers_;
+};
+
+nb::list tokenize(nb::str text, const std::string& tokenizer, bool lowercase, bool strip_tags) {
+  Splitter splitter(splitting(tokenizer, lowercase, strip_tags));
+  nb::list one, found;
+  one.append(text);
+  const PyDocuments documents = PyDocuments::texts(one);
+  const Span whole = documents.documents.texts[0];
+  splitter.split(whole.data, whole.size, [&](const uint8_t* bytes, size_t size) { found.append(text_of(bytes, size)); });
+  return found;
+}
+
+WordBlock word_block(const Array<const int32_t>& words, const Array<const int64_t>& offsets, int64_t below) {
+  const int64_t documents = static_cast<int64_t>(offsets.shape(0)) - 1;
+  const int64_t* at = offsets.data();
+  if (documents < 0 || at[0] != 0 || at[documents] != static_cast<int64_t>(words.shape(0)))
+    throw std::invalid_argument("offsets do not belong to the tokens");
+  for (int64_t i = 0; i < documents; ++i)
+    if (at[i] > at[i + 1]) throw std::invalid_argument("offsets are out of order");
+  for (size_t i = 0; i < words.shape(0); ++i)
+    if (words.data()[i] >= below) throw std::invalid_argument("a token is out of range");
+  return {words.data(), at, documents};
+}
+
+std::tuple<nb::list, Numbers<int64_t>, Numbers<int32_t>> most_frequent(Indexer& indexer, int64_t min_count, int64_t most, bool integers) {
+  const std::vector<Indexer::Entry> entries = unlocked([&] { return indexer.most_frequent(min_count, most, integers); });
+  nb::list words;
+  std::vector<int64_t> counts;
+  std::vector<int32_t> ids(static_cast<size_t>(indexer.numbers()), -1);
+  for (const Indexer::Entry& entry : entries) {
+    words.append(integers ? nb::object(nb::int_(static_cast<int64_t>(entry.word.a))) : text_of(entry.word.bytes(), entry.word.size));
+    ids[static_cast<size_t>(entry.id)] = static_cast<int32_t>(counts.size());
+    counts.push_back(entry.count);
+  }
+  return {words, numbers(std::move(counts)), numbers(std::move(ids))};
+}
+
+std::tuple<int64_t, int64_t, int64_t> told(const Indexer::Pruned& pruned) { return {pruned.times, pruned.words, pruned.lost}; }
+
+void bind_words(nb::module_& m) {
+  nb::class_<PyDocuments>(m, "Documents")
+      .def_static("lines", &PyDocuments::lines)
+      .def_static("texts", &PyDocuments::texts)
+      .def_static("column", &PyDocuments::column)
+      .def_static("tokens", &PyDocuments::tokens)
+      .def("__len__", [](const PyDocuments& self) { return self.documents.size(); });
+
+  nb::class_<Indexer>(m, "Indexer")
+      .def("__init__",
+           [](Indexer* self, const std::string& tokenizer, bool lowercase, bool strip_tags, int threads, int64_t max_unique) {
+             new (self) Indexer(splitting(tokenizer, lowercase, strip_tags), threads, max_unique);
+           },
+           "tokenizer"_a, "lowercase"_a, "strip_tags"_a, "threads"_a, "max_unique"_a)
+      .def("add",
+           [](Indexer& self, const PyDocuments& documents) {
+             return arrays(unlocked([&] { return self.add(documents.documents, signalled); }));
+           })
+      .def("most_frequent", &most_frequent, "min_count"_a, "most"_a, "integers"_a)
+      .def_prop_ro("pruned", [](const Indexer& self) { return told(self.pruned()); });
+
+  nb::class_<Lexicon>(m, "Lexicon")
+      .def("__init__",
+           [](Lexicon* self, nb::list words) {
+             nb::list one;
+             one.append(words);
+             new (self) Lexicon(PyDocuments::tokens(one).documents.tokens);
+           })
+      .def("encode",
+           [](const Lexicon& self, const PyDocuments& documents, const std::string& tokenizer, bool lowercase, bool strip_tags,
+              int threads) {
+             const Splitting how = splitting(tokenizer, lowercase, strip_tags);
+             return arrays(unlocked([&] { return self.encode(documents.documents, how, threads, signalled); }));
+           },
+           "documents"_a, "tokenizer"_a, "lowercase"_a, "strip_tags"_a, "threads"_a);
+}
+
+void bind_ngrams(nb::module_& m) {
+  nb::class_<NgramTable>(m, "NgramTable")
+      .def("__init__",
+           [](NgramTable* self, Array<const int32_t> prefix, Array<const int32_t> last, int32_t first_id) {
+             if (prefix.shape(0) != last.shape(0)) throw std::invalid_argument("prefix and last differ in length");
+             new (self) NgramTable();
+             self->reserve(prefix.shape(0));
+             for (size_t i = 0; i < prefix.shape(0); ++i)
+               self->insert(pair_key(prefix.data()[i], last.data()[i]), first_id + static_cast<int32_t>(i));
+           },
+           "prefix"_a, "last"_a, "first_id"_a)
+      .def("attach",
+           [](const NgramTable& self, Array<const int32_t> words, Array<const int64_t> offsets, int longest, int threads) {
+             const WordBlock block = word_block(words, offsets, INT32_MAX);
+             return arrays(unlocked([&] { return self.attach(block, longest, threads, signalled); }));
+           },
+           "words"_a, "offsets"_a, "longest"_a, "threads"_a);
+
+  nb::class_<NgramCounter>(m, "NgramCounter")
+      .def(nb::init<int32_t, int, int64_t>(), "n_words"_a, "threads"_a, "max_unique"_a)
+      .def("add",
+           [](NgramCounter& self, Array<const int32_t> words, Array<const int64_t> offsets) {
+             const WordBlock block = word_block(words, offsets, INT32_MAX);
+             unlocked([&] { self.add(block, signalled); });
+           },
+           "words"_a, "offsets"_a)
+      .def("close",
+           [](NgramCounter& self, int64_t floor) {
+             NgramCounter::Frequent found = unlocked([&] { return self.close(floor); });
+             return std::make_tuple(numbers(std::move(found.keys)), numbers(std::move(found.counts)));
+           },
+           "floor"_a)
+      .def_prop_ro("pruned", [](const NgramCounter& self) { return told(self.pruned()); });
+}
+
+}  // namespace
+
+void bind_corpus(nb::module_& m) {
+  bind_words(m);
+  bind_ngrams(m);
+  m.def("tokenize", &tokenize, "text"_a, "tokenizer"_a, "lowercase"_a, "strip_tags"_a);
+  m.def("first_invalid",
+        [](nb::bytes data) {
+          const auto* p = reinterpret_cast<const uint8_t*>(data.c_str());
+          return unlocked([&] { return first_invalid(p, static_cast<int64_t>(data.size())); });
+        },
+        "data"_a);
+  m.def("first_invalid",
+        [](Array<const uint8_t> data) {
+          return unlocked([&] { return first_invalid(data.data(), static_cast<int64_t>(data.shape(0))); });
+        },
+        "data"_a);
+  m.def("select",
+        [](Array<const int32_t> tokens, Array<const int64_t> offsets, Array<const int32_t> ids, int threads) {
+          const WordBlock block = word_block(tokens, offsets, static_cast<int64_t>(ids.shape(0)));
+          return arrays(unlocked([&] { return select(block, ids.data(), threads, signalled); }));
+        },
+        "tokens"_a, "offsets"_a, "ids"_a, "threads"_a);
+  m.def("renumber",
+        [](Array<const int32_t> tokens, Array<const int32_t> ids, int threads) {
+          const int64_t size = static_cast<int64_t>(tokens.shape(0));
+          for (int64_t i = 0; i < size; ++i)
+            if (tokens.data()[i] >= static_cast<int64_t>(ids.shape(0))) throw std::invalid_argument("a token is out of range");
+          std::vector<int32_t> out(static_cast<size_t>(size));
+          unlocked([&] { renumber(tokens.data(), size, ids.data(), out.data(), threads, signalled); });
+          return numbers(std::move(out));
+        },
+        "tokens"_a, "ids"_a, "threads"_a);
+  m.def("huffman",
+        [](Array<const int64_t> counts) {
+          if (counts.shape(0) == 0) throw std::invalid_argument("a tree needs a leaf");
+          HuffmanPaths paths = unlocked([&] { return huffman(counts.data(), static_cast<int64_t>(counts.shape(0))); });
+          return std::make_tuple(numbers(std::move(paths.offsets)), numbers(std::move(paths.nodes)), numbers(std::move(paths.codes)));
+        },
+        "counts"_a);
+  m.def("alias_table",
+        [](Array<const double> weights) {
+          AliasTable table = unlocked([&] { return alias_table(weights.data(), static_cast<int64_t>(weights.shape(0))); });
+          return std::make_tuple(numbers(std::move(table.threshold)), numbers(std::move(table.alias)));
+        },
+        "weights"_a);
+  m.attr("UNICODE_VERSION") = unicode_version();
+}
+
+}  // namespace paravec

@@ -1,0 +1,120 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from paravec.settings import Encoding, Settings
+
+INPUT_HELP = (
+    "a text file with a document a line (- for standard input), JSON lines, CSV, Parquet, Arrow, or a folder, .tar or "
+    ".zip with a document a file"
+)
+Input = Annotated[str, typer.Argument(help=INPUT_HELP)]
+CorpusOrInput = Annotated[str, typer.Argument(help=f"a corpus made by paravec encode, or {INPUT_HELP}")]
+
+
+def input_options(
+    text: Annotated[str, typer.Option(help="the column of a table that has the documents")] = "text",
+    id: Annotated[str | None, typer.Option(help="the column that has their ids; numbers from 1 if left out")] = None,
+    format: Annotated[
+        str, typer.Option(help="auto (by suffix), lines, files, jsonl, csv, tsv, parquet or arrow")
+    ] = "auto",
+    pattern: Annotated[str, typer.Option(help="which files of a folder or archive: '*.txt', say")] = "*",
+    encoding: Annotated[str, typer.Option(help="of text files")] = "utf-8",
+    errors: Annotated[str, typer.Option(help="what is not valid: replace (and count), or strict (fail)")] = "replace",
+) -> None:
+    """How an input is read: the arguments of :func:`paravec.read`."""
+
+
+INPUT_NAMES = tuple(inspect.signature(input_options).parameters)
+
+
+def taken(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of the input, taken out of all that were given."""
+    return {name: given.pop(name) for name in INPUT_NAMES}
+
+
+def register(
+    app: typer.Typer,
+    name: str,
+    verb: Callable[..., None],
+    settings: type[Encoding] | None = None,
+    left_out: tuple[str, ...] = (),
+) -> None:
+    """Adds a verb with its own options, those of the input, and one for every setting."""
+    command_options = [*_parameters(verb), *_parameters(input_options)]
+    if settings is not None:
+        command_options += _settings(settings, left_out)
+
+    def command(**given: Any) -> None:
+        verb(**given)
+
+    command.__signature__ = inspect.Signature(command_options)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in command_options}
+    app.command(name, help=verb.__doc__)(command)
+
+
+def _parameters(function: Callable[..., None]) -> list[inspect.Parameter]:
+    hints = get_type_hints(function, include_extras=True)
+    return [
+        parameter.replace(annotation=hints[parameter.name], kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+    ]
+
+
+def _settings(settings: type[Encoding], left_out: tuple[str, ...]) -> list[inspect.Parameter]:
+    """An option a setting, those of a model before those of the corpus."""
+    hints = {**get_type_hints(settings), "tokenizer": str}
+    names = [each.name for each in fields(Encoding)]
+    ordered = (
+        sorted(fields(settings), key=lambda each: each.name in names) if settings is Settings else fields(settings)
+    )
+    return [
+        inspect.Parameter(
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=each.default,
+            annotation=Annotated[hints[each.name], typer.Option(help=each.metadata["help"])],
+        )
+        for each in ordered
+        if each.name not in left_out
+    ]
+
+
+def checked(settings: type[Encoding], given: dict[str, Any]) -> None:
+    """Wrong settings are wrong usage."""
+    try:
+        settings(**given)
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+Vocabulary = Annotated[
+    str | None, typer.Option(help="a file of words to know, one a line, each with a tab and its count if that is known")
+]
+
+
+def vocabulary_of(path: str | None) -> Any:
+    """The words of a file, or a corpus, as `vocabulary` takes them."""
+    from paravec.corpus_folder import is_corpus, open_corpus
+
+    if path is None:
+        return None
+    if is_corpus(path):
+        return open_corpus(path)
+    with open(path, encoding="utf-8") as file:
+        rows = [line.rstrip("\r\n").split("\t") for line in file]
+    rows = [row for row in rows if row != [""]]
+    if all(len(row) == 1 for row in rows):
+        return [row[0] for row in rows]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != 2 or not row[1].isdecimal():
+            raise ValueError(f"{path}, line {number}: a word, a tab and a count are expected, as in the other lines")
+    return {word: int(count) for word, count in rows}

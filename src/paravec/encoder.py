@@ -1,0 +1,286 @@
+"""Documents to token ids: reading, counting and encoding, in blocks and on several threads.
+
+The text is read once. While it is, every new word gets a provisional number, and the numbers go to a spool, in memory
+or on disk; when all words are counted, a second, quick pass over the spool gives the final ids, and so do further ones
+for n-grams. Nothing that comes out depends on the number of threads.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paravec import _core
+from paravec.arguments import DocumentId
+from paravec.corpus import Corpus, EncodedCorpus
+from paravec.documents import Reader, as_source
+from paravec.errors import ForgottenWordsWarning, ReplacedBytesWarning
+from paravec.labels import LabelCollector
+from paravec.settings import Encoding, threads
+from paravec.sources import Source
+from paravec.vocab import GivenVocabulary, Vocabulary
+
+Chunk = tuple[NDArray[np.int32], NDArray[np.int64]]  # tokens and offsets of some documents
+Tell = Callable[[str, int, "int | None", str], None]  # a stage's name, how much is done, of how much, in what unit
+
+_NGRAMS_A_WORD = 4  # different n-grams held while counting, for each of `max_unique` words
+
+
+class Spool(Protocol):
+    """Where provisional numbers wait."""
+
+    n_documents: int
+    n_tokens: int
+
+    def add(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        """Takes some documents in."""
+        ...
+
+    def __iter__(self) -> Iterator[Chunk]: ...
+
+
+class MemorySpool:
+    """A spool for what fits."""
+
+    def __init__(self) -> None:
+        self.n_documents = 0
+        self.n_tokens = 0
+        self._chunks: list[Chunk] = []
+
+    def add(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
+        """See :class:`Spool`."""
+        self.n_documents += len(offsets) - 1
+        self.n_tokens += len(tokens)
+        self._chunks.append((tokens, offsets))
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return iter(self._chunks)
+
+
+def learn(documents: Any, encoding: Encoding, given: GivenVocabulary | None = None) -> tuple[Vocabulary, Corpus]:
+    """The vocabulary of some documents, and the documents in its ids: one pass over the input."""
+    encoder = Encoder(encoding, MemorySpool(), given)
+    encoder.read(as_source(documents))
+    vocabulary = encoder.vocabulary()
+    return vocabulary, joined(encoder.encoded())
+
+
+def encode(documents: Any, vocabulary: Vocabulary, encoding: Encoding) -> Corpus:
+    """Documents in the ids of a vocabulary; unknown words are left out."""
+    return joined(chunk for chunk, _ in encode_blocks(as_source(documents), vocabulary, encoding))
+
+
+def encode_blocks(
+    source: Source, vocabulary: Vocabulary, encoding: Encoding
+) -> Iterator[tuple[Chunk, list[str | int] | None]]:
+    """The documents of a source block by block, with their ids if they have any."""
+    reader = Reader(encoding.tokenizer)
+    replaced = _Replaced()
+    for block in source.blocks():
+        documents = reader.documents(block)
+        reader.check_kind(type(vocabulary.words[0]))
+        replaced.add(block.replaced, block.first_replaced)
+        words, offsets = vocabulary.lexicon.encode(documents, *_splitting(encoding), threads(encoding.n_jobs))
+        yield vocabulary.ngram_table.attach(words, offsets, encoding.ngrams, threads(encoding.n_jobs)), block.ids
+    replaced.warn(source.name)
+
+
+def in_ids_of(corpus: EncodedCorpus, vocabulary: Vocabulary, encoding: Encoding) -> Corpus:
+    """A corpus in the ids of another vocabulary than its own; words that are not in both are left out."""
+    if corpus.vocabulary.same_as(vocabulary):
+        return corpus.documents
+    if type(corpus.vocabulary.words[0]) is not type(vocabulary.words[0]):
+        kinds = type(vocabulary.words[0]).__name__, type(corpus.vocabulary.words[0]).__name__
+        raise TypeError(f"the model's tokens are {kinds[0]}, but those of the corpus are {kinds[1]}")
+    known = corpus.vocabulary.words
+    ids = np.array([vocabulary.index.get(word, -1) for word in known], dtype=np.int32)
+    words, n_threads = corpus.documents.words_only(corpus.vocabulary), threads(encoding.n_jobs)
+    renumbered = _core.renumber(words.tokens, ids, n_threads)
+    return Corpus(*vocabulary.ngram_table.attach(renumbered, words.offsets, encoding.ngrams, n_threads))
+
+
+def joined(chunks: Iterable[Chunk]) -> Corpus:
+    """One corpus of all chunks."""
+    tokens, ends, total = [], [np.zeros(1, dtype=np.int64)], 0
+    for part, offsets in chunks:
+        tokens.append(part)
+        ends.append(offsets[1:] + total)
+        total += len(part)
+    if len(tokens) == 1:
+        return Corpus(tokens[0], np.concatenate(ends))
+    return Corpus(np.concatenate(tokens) if tokens else np.zeros(0, dtype=np.int32), np.concatenate(ends))
+
+
+class Encoder:
+    """Reads a source, learns its vocabulary (or counts a given one), and gives the documents in its ids."""
+
+    def __init__(
+        self,
+        encoding: Encoding,
+        spool: Spool,
+        given: GivenVocabulary | None = None,
+        tell: Tell | None = None,
+        ids: list[DocumentId] | None = None,
+    ) -> None:
+        self._encoding = encoding
+        self._spool = spool
+        self._given = given
+        self._tell = tell or (lambda stage, done, total, unit: None)
+        self._threads = threads(encoding.n_jobs)
+        self._reader = Reader(encoding.tokenizer)
+        self._labels = LabelCollector()
+        self._given_ids = ids
+        self._first_number = 0
+        self._indexer = _core.Indexer(*_splitting(encoding), self._threads, encoding.max_unique)
+        self._ids = np.zeros(0, dtype=np.int32)  # of provisional numbers
+        self._vocabulary: Vocabulary | None = None
+
+    def read(self, source: Source) -> None:
+        """Reads all documents, and counts their words."""
+        replaced = _Replaced()
+        self._first_number = source.numbered_from
+        for block in source.blocks():
+            documents = self._reader.documents(block)
+            if self._given is None:
+                self._spool.add(*self._indexer.add(documents))
+            else:
+                self._reader.check_kind(type(self._given.words[0]))
+                self._spool.add(*self._given.lexicon.encode(documents, *_splitting(self._encoding), self._threads))
+            if block.ids is not None:
+                self._labels.add(block.ids, block.place)
+            replaced.add(block.replaced, block.first_replaced)
+            self._tell("reading", block.done, source.total, source.unit)
+        replaced.warn(source.name)
+        if not self._spool.n_documents:
+            raise ValueError(f"the corpus is empty: {source.name} holds no document; give at least one")
+        if not self._spool.n_tokens:
+            raise ValueError(
+                f"none of the {self._spool.n_documents} documents has a token; is the text empty, or the tokenizer "
+                f"wrong?"
+            )
+
+    def ids(self) -> Sequence[DocumentId]:
+        """The ids of the documents, all different; their numbers if the source has none."""
+        n_documents = self._spool.n_documents
+        if self._given_ids is None:
+            numbers = range(self._first_number, self._first_number + n_documents)
+            return self._labels.labels() if len(self._labels) else numbers
+        if len(self._labels):
+            raise ValueError("ids are given, but the source has ids of its own; leave one of them out")
+        if len(self._given_ids) != n_documents:
+            raise ValueError(
+                f"there are {n_documents} documents, but {len(self._given_ids)} ids; give one id a document"
+            )
+        return self._given_ids
+
+    def vocabulary(self) -> Vocabulary:
+        """The words and n-grams of all that was read."""
+        vocabulary = self._learned_words() if self._given is None else self._given_words(self._given)
+        if self._encoding.ngrams > 1 and not len(vocabulary.prefix):
+            vocabulary = self._with_ngrams(vocabulary)
+        self._vocabulary = vocabulary
+        return vocabulary
+
+    def encoded(self) -> Iterator[Chunk]:
+        """All documents in the ids of the vocabulary."""
+        assert self._vocabulary is not None
+        done = 0
+        for tokens, offsets in self._spool:
+            if len(self._vocabulary.prefix):
+                words = _core.renumber(tokens, self._ids, self._threads)
+                yield self._vocabulary.ngram_table.attach(words, offsets, self._encoding.ngrams, self._threads)
+            else:
+                yield _core.select(tokens, offsets, self._ids, self._threads)
+            done += len(offsets) - 1
+            self._tell("encoding", done, self._spool.n_documents, "documents")
+
+    def _learned_words(self) -> Vocabulary:
+        settings, integers = self._encoding, self._reader.kind is int
+        words, counts, self._ids = self._indexer.most_frequent(
+            settings.min_count, settings.max_vocab or 2**31 - 1, integers
+        )
+        if not words:
+            (top,), (count,), _ = self._indexer.most_frequent(1, 1, integers)
+            raise ValueError(
+                f"no word occurs min_count={settings.min_count} times (the most frequent, {top!r}, {count} times in "
+                f"{self._spool.n_documents} documents); lower min_count"
+            )
+        if len(words) == 1:
+            raise ValueError(
+                f"only one word, {words[0]!r}, occurs min_count={settings.min_count} times, so there is nothing to "
+                f"predict; lower min_count, or give more text"
+            )
+        _warn_of_forgotten("words", self._indexer.pruned, settings.max_unique, settings)
+        return Vocabulary.of_words(words, counts)
+
+    def _given_words(self, given: GivenVocabulary) -> Vocabulary:
+        if given.vocabulary is not None:
+            self._ids = np.arange(len(given.words), dtype=np.int32)
+            return given.vocabulary
+        counts = np.zeros(len(given.words), dtype=np.int64)
+        for tokens, _ in self._spool:
+            counts += np.bincount(tokens[tokens >= 0], minlength=len(counts))
+        if not counts.any():
+            raise ValueError(
+                f"none of the {len(counts)} words of the given vocabulary occurs in the corpus; are they spelt alike "
+                f"(lower case, say)?"
+            )
+        vocabulary, self._ids = given.counted(counts)
+        return vocabulary
+
+    def _with_ngrams(self, words: Vocabulary) -> Vocabulary:
+        settings = self._encoding
+        limit = settings.max_unique * _NGRAMS_A_WORD
+        counter = _core.NgramCounter(len(words.words), self._threads, limit)
+        found = []
+        for n in range(2, settings.ngrams + 1):
+            done = 0
+            for tokens, offsets in self._spool:
+                counter.add(_core.renumber(tokens, self._ids, self._threads), offsets)
+                done += len(offsets) - 1
+                self._tell(f"counting {n}-grams", done, self._spool.n_documents, "documents")
+            found.append(counter.close(settings.ngram_floor))
+        _warn_of_forgotten("n-grams", counter.pruned, limit, settings)
+        return words.with_ngrams(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+
+
+class _Replaced:
+    """How many invalid byte sequences were replaced, and where the first was."""
+
+    def __init__(self) -> None:
+        self.count, self.first = 0, ""
+
+    def add(self, count: int, first: str) -> None:
+        self.first = self.first or first
+        self.count += count
+
+    def warn(self, name: str) -> None:
+        if self.count:
+            warnings.warn(
+                f"{self.count} byte sequences of {name} are not UTF-8 and were replaced by U+FFFD (the first: "
+                f"{self.first}); give its encoding, or errors='strict' to refuse them",
+                ReplacedBytesWarning,
+                stacklevel=2,
+            )
+
+
+def _splitting(encoding: Encoding) -> tuple[str, bool, bool]:
+    """How the core splits text; with a tokenizer of one's own it gets none."""
+    tokenizer = encoding.tokenizer if isinstance(encoding.tokenizer, str) else "whitespace"
+    return tokenizer, encoding.lowers, encoding.strip_tags
+
+
+def _warn_of_forgotten(what: str, pruned: tuple[int, int, int], limit: int, settings: Encoding) -> None:
+    times, words, lost = pruned
+    if times:
+        warnings.warn(
+            f"there are more than {limit:,} different {what}: {words:,} of the rarest were forgotten on the way, in "
+            f"{times} {'turn' if times == 1 else 'turns'}, so a count may be too low by up to {lost}; raise "
+            f"max_unique={settings.max_unique} if there is memory",
+            ForgottenWordsWarning,
+            stacklevel=2,
+        )
