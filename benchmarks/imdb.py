@@ -24,14 +24,14 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from datasets import Imdb, imdb
 from paravec import ParagraphVector, training
-from paravec.corpus import learn
+from paravec.encoder import learn
 from paravec.engines.base import Tables
 from paravec.engines.cpu import CpuEngine
 from paravec.search import unit
 from paravec.settings import Settings
 from paravec.text import words
+from public_data import Imdb, imdb
 
 COMMON = {"vector_size": 100, "epochs": 10}
 MODELS = {

@@ -21,9 +21,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from datasets import imdb, sst
 from paravec import DivergedError, ParagraphVector
 from paravec.text import words
+from public_data import imdb, sst
 
 L2 = (1.0, 2.0, 5.0, 10.0, 20.0)
 MODELS: dict[str, tuple[dict[str, Any], tuple[float, ...]]] = {

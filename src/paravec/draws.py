@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 U32 = NDArray[np.uint32]
 _MASK = 0xFFFFFFFF
 _MULTIPLIER = (0xD2511F53, 0xCD9E8D57)
+_AT_ONCE = 65536
 _WEYL = (0x9E3779B9, 0xBB67AE85)
 
 
@@ -94,8 +95,12 @@ def shuffle(key: tuple[int, int], document: int, count: int) -> NDArray[np.int64
 def document_order(seed: int, epoch: int, is_dm: bool, count: int) -> NDArray[np.int64]:
     """The order in which an epoch visits its documents: sorted by a 64-bit number drawn for each."""
     key = stream(seed, Purpose.DOCUMENT_ORDER, epoch, is_dm)
-    numbers = draw(key, np.arange(count, dtype=np.uint64), np.zeros(count, dtype=np.int64), 0).astype(np.uint64)
-    return np.argsort(numbers[:, 0] << np.uint64(32) | numbers[:, 1], kind="stable")
+    numbers = np.empty(count, dtype=np.uint64)
+    for first in range(0, count, _AT_ONCE):  # a few at a time, because drawing takes much more memory than the numbers
+        documents = np.arange(first, min(first + _AT_ONCE, count), dtype=np.uint64)
+        drawn = draw(key, documents, np.zeros(len(documents), dtype=np.int64), 0).astype(np.uint64)
+        numbers[first : first + len(documents)] = drawn[:, 0] << np.uint64(32) | drawn[:, 1]
+    return np.argsort(numbers, kind="stable")
 
 
 def uniform_rows(seed: int, purpose: Purpose, is_dm: bool, rows: int, columns: int) -> NDArray[np.float32]:

@@ -66,12 +66,13 @@ def learn(documents: Any, encoding: Encoding, given: GivenVocabulary | None = No
     encoder = Encoder(encoding, MemorySpool(), given)
     encoder.read(as_source(documents))
     vocabulary = encoder.vocabulary()
-    return vocabulary, joined(encoder.encoded())
+    return vocabulary, joined(encoder.encoded(), threads(encoding.n_jobs))
 
 
 def encode(documents: Any, vocabulary: Vocabulary, encoding: Encoding) -> Corpus:
     """Documents in the ids of a vocabulary; unknown words are left out."""
-    return joined(chunk for chunk, _ in encode_blocks(as_source(documents), vocabulary, encoding))
+    chunks = (chunk for chunk, _ in encode_blocks(as_source(documents), vocabulary, encoding))
+    return joined(chunks, threads(encoding.n_jobs))
 
 
 def encode_blocks(
@@ -103,16 +104,15 @@ def in_ids_of(corpus: EncodedCorpus, vocabulary: Vocabulary, encoding: Encoding)
     return Corpus(*vocabulary.ngram_table.attach(renumbered, words.offsets, encoding.ngrams, n_threads))
 
 
-def joined(chunks: Iterable[Chunk]) -> Corpus:
+def joined(chunks: Iterable[Chunk], n_threads: int) -> Corpus:
     """One corpus of all chunks."""
     tokens, ends, total = [], [np.zeros(1, dtype=np.int64)], 0
     for part, offsets in chunks:
         tokens.append(part)
         ends.append(offsets[1:] + total)
         total += len(part)
-    if len(tokens) == 1:
-        return Corpus(tokens[0], np.concatenate(ends))
-    return Corpus(np.concatenate(tokens) if tokens else np.zeros(0, dtype=np.int32), np.concatenate(ends))
+    whole = tokens[0] if len(tokens) == 1 else _core.join(tokens, n_threads)
+    return Corpus(whole, np.concatenate(ends))
 
 
 class Encoder:

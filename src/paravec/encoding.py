@@ -12,7 +12,7 @@ from paravec.corpus_folder import encode_to_folder, is_corpus, open_corpus
 from paravec.documents import as_source
 from paravec.encoder import Encoder, MemorySpool, Tell, joined
 from paravec.progress import Bars
-from paravec.settings import Encoding
+from paravec.settings import Encoding, threads
 from paravec.sources import Source, read
 from paravec.vocab import GivenVocabulary
 
@@ -70,7 +70,7 @@ def encode_source(
     encoder = Encoder(encoding, MemorySpool(), given, tell, ids)
     encoder.read(source)
     labels, known = encoder.ids(), encoder.vocabulary()
-    return EncodedCorpus(joined(encoder.encoded()), known, labels, encoding)
+    return EncodedCorpus(joined(encoder.encoded(), threads(encoding.n_jobs)), known, labels, encoding)
 
 
 def checked(ids: Sequence[DocumentId] | None, X: Any) -> list[DocumentId] | None:

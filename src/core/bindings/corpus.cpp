@@ -258,6 +258,18 @@ void bind_corpus(nb::module_& m) {
           return arrays(unlocked([&] { return select(block, ids.data(), threads, signalled); }));
         },
         "tokens"_a, "offsets"_a, "ids"_a, "threads"_a);
+  m.def("join",
+        [](const std::vector<Array<const int32_t>>& arrays, int threads) {
+          std::vector<std::pair<const int32_t*, size_t>> parts;
+          size_t size = 0;
+          for (const auto& array : arrays) {
+            parts.emplace_back(array.data(), array.shape(0));
+            size += array.shape(0);
+          }
+          int32_t* data = unlocked([&] { return join(parts, threads, signalled); }).release();
+          return Numbers<int32_t>(data, {size}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); }));
+        },
+        "arrays"_a, "threads"_a);
   m.def("renumber",
         [](Array<const int32_t> tokens, Array<const int32_t> ids, int threads) {
           const int64_t size = static_cast<int64_t>(tokens.shape(0));

@@ -34,7 +34,9 @@ class Queue {
     if (count_ == kLength) flush();
   }
   void flush() {
-    for (int i = 0; i < count_; ++i) out_.push_back(look_up_.find(waiting_[i]));
+    const size_t before = out_.size();
+    out_.resize(before + static_cast<size_t>(count_));
+    for (int i = 0; i < count_; ++i) out_[before + static_cast<size_t>(i)] = look_up_.find(waiting_[i]);
     count_ = 0;
   }
 
@@ -65,6 +67,7 @@ TokenBlock look_up_all(const Documents& documents, std::vector<Splitter*> splitt
   block.offsets.assign(static_cast<size_t>(documents.size()) + 1, 0);
   for_runs(runs, static_cast<int>(splitters.size()), interrupted, [&](int thread, int64_t run) {
     std::vector<int32_t>& out = found[run];
+    out.reserve(1 << 14);
     Queue<LookUp> queue(look_ups[static_cast<size_t>(thread)], out);
     for (int64_t i = starts[run]; i < starts[run + 1]; ++i) {
       const size_t before = out.size();
@@ -91,6 +94,22 @@ bool before(const Indexer::Entry& x, const Indexer::Entry& y, bool integers) {
 }
 
 }  // namespace
+
+WordKey long_key(const uint8_t* bytes, size_t size) {
+  if (size > UINT32_MAX) throw std::length_error("a word has more than 4 GiB");
+  WordKey key;
+  uint64_t hash = size ^ kSecret0, part;
+  size_t i = 0;
+  for (; i + 8 <= size; i += 8) {
+    std::memcpy(&part, bytes + i, 8);
+    hash = mix(hash ^ part, kSecret1);
+  }
+  std::memcpy(&part, bytes + size - 8, 8);
+  key.hash = key.a = mix(hash ^ part, kSecret0);
+  key.b = reinterpret_cast<uintptr_t>(bytes);
+  key.size = static_cast<uint32_t>(size);
+  return key;
+}
 
 Lexicon::Lexicon(const std::vector<Span>& words) : table_(words.size()) {
   for (size_t i = 0; i < words.size(); ++i) {

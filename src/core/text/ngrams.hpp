@@ -34,7 +34,7 @@ class NgramTable {
     int64_t key;  // -1: empty
     int32_t id;
   };
-  size_t place(int64_t key) const { return mix(static_cast<uint64_t>(key) ^ 0xA0761D6478BD642F, 0xE7037ED1A0B428DB) >> shift_; }
+  size_t place(int64_t key) const { return mix(static_cast<uint64_t>(key) ^ kSecret0, kSecret1) >> shift_; }
   void rebuild(size_t capacity);
 
   std::vector<Slot> slots_;

@@ -41,4 +41,14 @@ void renumber(const int32_t* tokens, int64_t size, const int32_t* ids, int32_t* 
   });
 }
 
+std::unique_ptr<int32_t[]> join(const std::vector<std::pair<const int32_t*, size_t>>& parts, int threads, const Interrupted& interrupted) {
+  std::vector<size_t> before = {0};
+  for (const auto& part : parts) before.push_back(before.back() + part.second);
+  std::unique_ptr<int32_t[]> whole(new int32_t[before.back() + 1]);
+  for_runs(static_cast<int64_t>(parts.size()), threads, interrupted, [&](int, int64_t i) {
+    std::copy_n(parts[i].first, parts[i].second, whole.get() + before[i]);
+  });
+  return whole;
+}
+
 }  // namespace paravec

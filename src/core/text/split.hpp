@@ -179,8 +179,8 @@ class Splitter {
   }
 
 #ifdef __SSE2__
-  // Sixteen bytes at once: skips blanks, and hands over a word of at most fifteen ASCII characters whose end is in sight.
-  // False when neither was there: nothing is consumed then.
+  // Sixteen bytes at once, all of them ASCII or behind what is: hands over a word whose end is in sight or a visible
+  // character, or skips another. False when there is something else: nothing is consumed then.
   template <class Sink>
   bool short_word(const uint8_t*& p, Sink& sink) {
     if (end_ - p < 16) return false;
@@ -194,8 +194,13 @@ class Splitter {
     const __m128i letter = in_range(_mm_or_si128(text, _mm_set1_epi8(0x20)), 'a', 26);
     const __m128i other = _mm_or_si128(in_range(text, '0', 10), _mm_cmpeq_epi8(text, _mm_set1_epi8('_')));
     const unsigned word = static_cast<unsigned>(_mm_movemask_epi8(_mm_or_si128(letter, other)));
+    alignas(16) uint8_t token[16];
     if (!(word & 1)) {
-      if (*p != ' ') return false;
+      if (*p >= 0x80 || *p == '<') return false;
+      if (properties(*p).kind() == Kind::Visible) {
+        _mm_store_si128(reinterpret_cast<__m128i*>(token), _mm_cvtsi32_si128(*p));
+        sink(token, 1);
+      }
       ++p;
       return true;
     }
@@ -206,7 +211,6 @@ class Splitter {
     alignas(16) static constexpr uint8_t mask[32] = {255, 255, 255, 255, 255, 255, 255, 255,
                                                      255, 255, 255, 255, 255, 255, 255, 255};
     bytes = _mm_and_si128(bytes, _mm_loadu_si128(reinterpret_cast<const __m128i*>(mask + 16 - size)));
-    alignas(16) uint8_t token[16];
     _mm_store_si128(reinterpret_cast<__m128i*>(token), bytes);
     sink(token, static_cast<size_t>(size));
     p += size;

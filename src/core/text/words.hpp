@@ -33,29 +33,19 @@ inline uint64_t mix(uint64_t x, uint64_t y) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+constexpr uint64_t kSecret0 = 0xA0761D6478BD642F, kSecret1 = 0xE7037ED1A0B428DB;
+
 // The key of a token; `bytes` has kShort bytes at least, zeros behind the token's own.
-inline WordKey word_key(const uint8_t* bytes, size_t size) {
-  constexpr uint64_t s0 = 0xA0761D6478BD642F, s1 = 0xE7037ED1A0B428DB;
+WordKey long_key(const uint8_t* bytes, size_t size);
+[[gnu::always_inline]] inline WordKey word_key(const uint8_t* bytes, size_t size) {
+  if (size > kShort) [[unlikely]]
+    return long_key(bytes, size);
+  static_assert(kShort == 16);
   WordKey key;
-  if (size <= kShort) {
-    static_assert(kShort == 16);
-    std::memcpy(&key.a, bytes, 8);
-    std::memcpy(&key.b, bytes + 8, 8);
-    key.size = static_cast<uint32_t>(size);
-    key.hash = mix(key.a ^ s0, mix(key.b ^ s1, size ^ s0));
-    return key;
-  }
-  if (size > UINT32_MAX) throw std::length_error("a word has more than 4 GiB");
-  uint64_t hash = size ^ s0, part;
-  size_t i = 0;
-  for (; i + 8 <= size; i += 8) {
-    std::memcpy(&part, bytes + i, 8);
-    hash = mix(hash ^ part, s1);
-  }
-  std::memcpy(&part, bytes + size - 8, 8);
-  key.hash = key.a = mix(hash ^ part, s0);
-  key.b = reinterpret_cast<uintptr_t>(bytes);
+  std::memcpy(&key.a, bytes, 8);
+  std::memcpy(&key.b, bytes + 8, 8);
   key.size = static_cast<uint32_t>(size);
+  key.hash = mix(key.a ^ kSecret0, mix(key.b ^ kSecret1, size ^ kSecret0));
   return key;
 }
 

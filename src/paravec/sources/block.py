@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -104,7 +106,8 @@ class Source:
         if self._once and self._begun:
             raise SourceError(f"{self.name} can be read only once, and has been; give a list or a file to read again")
         self._begun = True
-        return self._make()
+        # Files are read while the block before is worked on; what a user made, and a pipe, is waited for.
+        return _ahead(self._make()) if self.unit == "bytes" and not self._once else self._make()
 
     def __iter__(self) -> Iterator[tuple[DocumentId, str | list[str | int]]]:
         number = self.numbered_from
@@ -115,6 +118,18 @@ class Source:
 
     def __repr__(self) -> str:
         return f"<Source {self.name}>"
+
+
+def _ahead(blocks: Iterator[Block]) -> Iterator[Block]:
+    """The same blocks, of which the next is made by another thread while one is worked on."""
+    with ThreadPoolExecutor(1, thread_name_prefix="paravec-reader") as reader, closing(blocks):  # type: ignore[type-var]
+        coming = reader.submit(next, blocks, None)
+        try:
+            while block := coming.result():
+                coming = reader.submit(next, blocks, None)
+                yield block
+        finally:
+            wait([coming])  # a generator cannot be closed while it runs
 
 
 class Notes:
