@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from paravec import ParagraphVector, training
-from paravec.encoder import learn
+from paravec.corpus.encoder import learn
 from paravec.engines.base import Tables
 from paravec.engines.cpu import CpuEngine
 from paravec.search import unit

@@ -8,7 +8,7 @@ import pytest
 
 from paravec import draws
 from paravec.corpus import Corpus
-from paravec.encoder import learn
+from paravec.corpus.encoder import learn
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import zeros
 from paravec.model import Model

@@ -1,6 +1,7 @@
 """Builds the core with sanitizers, each in an environment of its own, and runs tests on it: ``make sanitize``.
 
-AddressSanitizer and UBSan see everything; ThreadSanitizer sees inference alone, because training races by design.
+AddressSanitizer and UBSan see everything; ThreadSanitizer sees inference and the encoding of text, because
+training races by design.
 """
 
 from __future__ import annotations
@@ -11,9 +12,14 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+ENGINE = ["tests/test_parity.py", "tests/test_training.py", "tests/test_inference.py"]
+TEXT = ["tests/test_text.py", "tests/test_encoder.py"]
 KINDS = {
-    "address,undefined": ("libasan.so", ["tests/test_parity.py", "tests/test_training.py", "tests/test_inference.py"]),
-    "thread": ("libtsan.so", ["tests/test_inference.py", "-k", "same_bits or instruction or zero"]),
+    "address,undefined": (
+        "libasan.so",
+        ["tests/test_parity.py", "tests/test_training.py", "tests/test_inference.py", *TEXT],
+    ),
+    "thread": ("libtsan.so", ["tests/test_inference.py", *TEXT, "-k", "same_bits or instruction or zero or threads"]),
 }
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter's own

@@ -203,3 +203,18 @@ def test_bars_show_on_a_terminal_and_nowhere_else(folder):
     assert "100 %" in shown
     assert "reading" not in paravec(*arguments).stderr
     assert "reading" not in on_a_terminal(*arguments, "--quiet")[0]
+
+
+def test_an_interrupted_encoding_leaves_nothing(tmp_path):
+    command = [*COMMAND, "encode", "-", "-o", str(tmp_path / "corpus"), "--n-jobs", "2"]
+    with (
+        subprocess.Popen(["yes", "the quick brown fox"], stdout=subprocess.PIPE) as endless,
+        subprocess.Popen(command, stdin=endless.stdout, stderr=subprocess.PIPE, text=True) as run,
+    ):
+        while not any(path.stat().st_size for path in tmp_path.rglob("*.part")):
+            time.sleep(0.05)
+        os.kill(run.pid, signal.SIGINT)
+        assert run.wait(timeout=20) == 130
+        endless.kill()
+        assert run.stderr.read().rstrip().endswith("paravec: interrupted")
+    assert os.listdir(tmp_path) == []

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import paravec
 from paravec import ParagraphVector, encode, read
-from paravec.encoder import learn
+from paravec.corpus.encoder import encode as encode_with
+from paravec.corpus.encoder import learn
 from paravec.errors import ForgottenWordsWarning
 from paravec.settings import Encoding
 from paravec.text import reference_words
@@ -77,7 +78,7 @@ def test_the_corpus_is_the_same_at_any_number_of_threads(many, ngrams, kind):
 
 @pytest.mark.parametrize("ngrams", [1, 2])
 def test_the_corpus_is_the_same_at_any_number_of_threads_when_words_are_forgotten(many, ngrams, monkeypatch):
-    monkeypatch.setattr(paravec.documents, "_AT_ONCE", 500)
+    monkeypatch.setattr(paravec.corpus.documents, "_AT_ONCE", 500)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         one = encode(many, max_unique=2000, ngrams=ngrams)
@@ -93,7 +94,7 @@ def test_the_corpus_is_the_same_at_any_number_of_threads_when_words_are_forgotte
 
 
 def test_frequent_words_keep_their_counts_when_rare_ones_are_forgotten(many, monkeypatch):
-    monkeypatch.setattr(paravec.documents, "_AT_ONCE", 500)
+    monkeypatch.setattr(paravec.corpus.documents, "_AT_ONCE", 500)
     exact, _ = learn(many, Encoding())
     with pytest.warns(ForgottenWordsWarning):
         pruned, corpus = learn(many, Encoding(max_unique=2000))
@@ -288,3 +289,32 @@ def test_what_contradicts_a_corpus_is_refused(arguments, message):
         ParagraphVector(**arguments).fit(corpus)
     with pytest.raises(ValueError, match="ids are given"):
         ParagraphVector().fit(corpus, ids=[1, 2])
+
+
+@given(token_lists, st.integers(1, 3), st.integers(1, 3))
+def test_learning_and_encoding_give_the_same_stream(docs, longest, least):
+    encoding = Encoding(min_count=1, ngrams=longest, ngram_min_count=least)
+    vocabulary, corpus = learn(docs, encoding)
+    again = encode_with(docs, vocabulary, encoding)
+    assert np.array_equal(corpus.tokens, again.tokens)
+    assert np.array_equal(corpus.offsets, again.offsets)
+
+
+def test_ngrams_do_not_span_documents_or_dropped_words():
+    docs = [["a", "b"], ["c", "a"], ["a", "rare", "b"], ["a", "b"]]
+    vocabulary, corpus = learn(docs, Encoding(min_count=2, ngrams=2, ngram_min_count=1))
+    ngrams = {vocabulary.ngram(i) for i in range(len(vocabulary.words), vocabulary.size)}
+    assert ngrams == {("a", "b")}
+    assert [vocabulary.ngram(t) for t in corpus[2]] == [("a",), ("b",)]
+    assert [vocabulary.ngram(t) for t in corpus[0]] == [("a",), ("b",), ("a", "b")]
+
+
+def test_words_are_sorted_by_count_and_then_by_themselves():
+    vocabulary, _ = learn([["b", "a", "c", "c"], ["d", "a", "b"]], Encoding(min_count=1))
+    assert vocabulary.words == ("a", "b", "c", "d")
+
+
+def test_max_vocab_keeps_the_most_frequent():
+    vocabulary, corpus = learn([["a"] * 3 + ["b"] * 2 + ["c"]], Encoding(min_count=1, max_vocab=2))
+    assert vocabulary.words == ("a", "b")
+    assert len(corpus.tokens) == 5

@@ -1,7 +1,7 @@
 """Paragraph Vector: document vectors learned from your own corpus."""
 
 from paravec.corpus import EncodedCorpus
-from paravec.encoding import encode
+from paravec.corpus.encode import encode
 from paravec.errors import (
     CorpusFormatError,
     DivergedError,

@@ -18,8 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from paravec import inference, search, training
 from paravec.arguments import DocumentId, check_k, seed_of
 from paravec.corpus import Corpus, EncodedCorpus
-from paravec.encoder import encode, encode_blocks, in_ids_of
-from paravec.encoding import checked, corpus_of, encode_source, source_of
+from paravec.corpus.encode import checked, corpus_of, encode_source, source_of
+from paravec.corpus.encoder import encode, encode_blocks, in_ids_of
 from paravec.engines import engine_for
 from paravec.engines.base import Tables
 from paravec.model import Model

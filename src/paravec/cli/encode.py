@@ -28,8 +28,8 @@ def encode(
     """Turns INPUT into a corpus of token ids, a folder that can be trained on again and again."""
     how = options.taken(given)
     options.checked(Encoding, given)
-    from paravec.corpus_folder import check_corpus_target
-    from paravec.encoding import encode as encode_corpus
+    from paravec.corpus.encode import encode as encode_corpus
+    from paravec.corpus.folder import check_corpus_target
     from paravec.sources import read
 
     check_corpus_target(out)

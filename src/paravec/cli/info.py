@@ -22,7 +22,7 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
     """Tells what a model (or a corpus) is: its sizes, every setting, and the loss of every epoch."""
-    from paravec.encoding import corpus_of
+    from paravec.corpus.encode import corpus_of
 
     corpus = corpus_of(model)
     about = _of_model(model) if corpus is None else _of_corpus(corpus)

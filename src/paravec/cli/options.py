@@ -103,7 +103,7 @@ Vocabulary = Annotated[
 
 def vocabulary_of(path: str | None) -> Any:
     """The words of a file, or a corpus, as `vocabulary` takes them."""
-    from paravec.corpus_folder import is_corpus, open_corpus
+    from paravec.corpus.folder import is_corpus, open_corpus
 
     if path is None:
         return None

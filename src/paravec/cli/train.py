@@ -33,7 +33,7 @@ def train(
     how = options.taken(given)
     options.checked(Settings, given)
     from paravec import store
-    from paravec.encoding import corpus_of
+    from paravec.corpus.encode import corpus_of
     from paravec.estimator import ParagraphVector
     from paravec.sources import read
 

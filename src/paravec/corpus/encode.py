@@ -8,9 +8,9 @@ from typing import Any
 
 from paravec.arguments import DocumentId, checked_ids
 from paravec.corpus import EncodedCorpus
-from paravec.corpus_folder import encode_to_folder, is_corpus, open_corpus
-from paravec.documents import as_source
-from paravec.encoder import Encoder, MemorySpool, Tell, joined
+from paravec.corpus.documents import as_source
+from paravec.corpus.encoder import Encoder, MemorySpool, Tell, joined
+from paravec.corpus.folder import encode_to_folder, is_corpus, open_corpus
 from paravec.progress import Bars
 from paravec.settings import Encoding, threads
 from paravec.sources import Source, read

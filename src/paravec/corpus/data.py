@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from paravec import _core
 from paravec.arguments import DocumentId
 from paravec.settings import Encoding
 from paravec.text import Token
@@ -33,16 +34,13 @@ class Corpus:
         """The number of tokens of each document."""
         return np.diff(self.offsets)
 
-    def where(self, keep: NDArray[np.bool_]) -> Corpus:
-        """The same documents without some of their tokens."""
-        before = np.concatenate([[0], np.cumsum(keep, dtype=np.int64)])
-        return Corpus(self.tokens[keep], before[self.offsets])
-
     def words_only(self, vocabulary: Vocabulary) -> Corpus:
         """The same documents without their n-grams."""
         if vocabulary.size == len(vocabulary.words):
             return self
-        return self.where(self.tokens < len(vocabulary.words))
+        ids = np.arange(vocabulary.size, dtype=np.int32)
+        ids[len(vocabulary.words) :] = -1
+        return Corpus(*_core.select(self.tokens, self.offsets, ids, 1))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,13 +71,13 @@ class EncodedCorpus:
 
     def save(self, path: str | Path) -> None:
         """Writes the corpus to a folder."""
-        from paravec.corpus_folder import save
+        from paravec.corpus.folder import save
 
         save(self, path)
 
     @staticmethod
     def open(path: str | Path) -> EncodedCorpus:
         """Maps a folder written by `save`, :func:`paravec.encode` or ``paravec encode``, after checking it."""
-        from paravec.corpus_folder import open_corpus
+        from paravec.corpus.folder import open_corpus
 
         return open_corpus(path)

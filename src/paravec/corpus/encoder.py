@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from paravec import _core
 from paravec.arguments import DocumentId
-from paravec.corpus import Corpus, EncodedCorpus
-from paravec.documents import Reader, as_source
+from paravec.corpus.data import Corpus, EncodedCorpus
+from paravec.corpus.documents import Reader, as_source
+from paravec.corpus.labels import LabelCollector
 from paravec.errors import ForgottenWordsWarning, ReplacedBytesWarning
-from paravec.labels import LabelCollector
 from paravec.settings import Encoding, threads
 from paravec.sources import Source
 from paravec.vocab import GivenVocabulary, Vocabulary

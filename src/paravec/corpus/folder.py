@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from paravec import _core
 from paravec.arguments import DocumentId
-from paravec.corpus import Corpus, EncodedCorpus
-from paravec.encoder import Chunk, Encoder, Tell
+from paravec.corpus.data import Corpus, EncodedCorpus
+from paravec.corpus.encoder import Chunk, Encoder, Tell
+from paravec.corpus.labels import Labels
 from paravec.errors import CorpusFormatError
 from paravec.folders import check_target, replacing
-from paravec.labels import Labels
 from paravec.settings import Encoding
 from paravec.sources import Source
 from paravec.text import Token
@@ -88,7 +88,7 @@ class FileSpool:
         self._tokens, self._lengths = (open(path, "w+b", buffering=0) for path in self._paths)  # noqa: SIM115
 
     def add(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
-        """See :class:`paravec.encoder.Spool`."""
+        """See :class:`paravec.corpus.encoder.Spool`."""
         _write_all(self._tokens, tokens)
         _write_all(self._lengths, np.diff(offsets))
         self._sizes.append((len(tokens), len(offsets) - 1))
