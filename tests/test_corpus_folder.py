@@ -205,3 +205,10 @@ def test_a_corpus_with_a_tokenizer_of_its_own_asks_for_it_again(tmp_path):
         fitted.transform(["a b"])
     fitted = ParagraphVector(vector_size=4, epochs=1, tokenizer=str.split).fit(tmp_path / "corpus")
     assert fitted.transform(["a b"]).shape == (1, 4)
+
+
+def test_a_corpus_is_not_encoded_again(tmp_path):
+    encode(["a b", "b a"], tmp_path / "corpus")
+    for again in (tmp_path / "corpus", str(tmp_path / "corpus"), EncodedCorpus.open(tmp_path / "corpus")):
+        with pytest.raises(ValueError, match="is an encoded corpus already"):
+            encode(again)

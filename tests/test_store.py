@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from paravec import ModelFormatError, ParagraphVector
+from paravec.text import UNICODE_VERSION
 
 MODELS = [
     {"model": "dbow", "ngrams": 2},
@@ -128,3 +129,12 @@ def test_an_empty_folder_may_be_filled_and_others_may_read_it(texts, tmp_path):
     for path in (tmp_path / "model").iterdir():
         assert path.stat().st_mode & 0o777 == 0o666 & ~mask
     assert (tmp_path / "model").stat().st_mode & 0o777 == 0o777 & ~mask
+
+
+def test_a_model_says_which_unicode_it_was_made_with(texts, tmp_path):
+    ParagraphVector(vector_size=4, epochs=1).fit(texts).save(tmp_path / "model")
+    about = json.loads((tmp_path / "model" / "settings.json").read_text())
+    assert about["unicode"] == UNICODE_VERSION
+    (tmp_path / "model" / "settings.json").write_text(json.dumps({**about, "unicode": "9.0.0"}))
+    with pytest.warns(UserWarning, match=r"made with the characters of Unicode 9\.0\.0"):
+        ParagraphVector.load(tmp_path / "model")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,12 @@ def load(cls: type[ParagraphVector], path: str | os.PathLike[str], tokenizer: To
     if about.get("version") != VERSION:
         raise ModelFormatError(
             f"{folder} has format version {about.get('version')!r}; this version of paravec reads version {VERSION}"
+        )
+    if about.get("unicode") != _core.UNICODE_VERSION:
+        warnings.warn(
+            f"{folder} was made with the characters of Unicode {about.get('unicode')}, and is used with those of "
+            f"{_core.UNICODE_VERSION}: text with characters that are new since may be split otherwise",
+            stacklevel=3,
         )
     try:
         own_tokenizer = about["settings"]["tokenizer"] is None

@@ -87,11 +87,11 @@ class PyDocuments {
     PyDocuments made;
     made.documents.token_offsets.push_back(0);
     for (nb::handle list : lists) {
-      const nb::object fast = nb::steal(PySequence_Fast(list.ptr(), "a document is a list of tokens"));
-      if (!fast.is_valid()) throw nb::python_error();
-      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.ptr()); ++i) made.add_token(PySequence_Fast_GET_ITEM(fast.ptr(), i));
+      nb::object own = nb::steal(PySequence_Tuple(list.ptr()));  // another thread may change the list meanwhile
+      if (!own.is_valid()) throw nb::python_error();
+      for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(own.ptr()); ++i) made.add_token(PyTuple_GET_ITEM(own.ptr(), i));
       made.documents.token_offsets.push_back(static_cast<int64_t>(made.documents.tokens.size() + made.integers_.size()));
-      made.alive_.push_back(fast);
+      made.alive_.push_back(std::move(own));
     }
     for (const int64_t& value : made.integers_) made.documents.tokens.push_back({reinterpret_cast<const uint8_t*>(&value), 8});
     return made;

@@ -50,6 +50,8 @@ def encode(
     (['the', 'cat'], ['ran'])
 
     """
+    if corpus_of(X) is not None:
+        raise ValueError("X is an encoded corpus already; give the documents it was made of")
     chosen = Encoding(**encoding)
     given = None if vocabulary is None else GivenVocabulary(vocabulary)
     with Bars(progress) as bars:
