@@ -18,11 +18,14 @@ Numbers<T> numbers(std::vector<T>&& values) {
   return Numbers<T>(kept->data(), {kept->size()}, nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
 }
 
+Numbers<int32_t> numbers(std::unique_ptr<int32_t[]> values, size_t size) {
+  int32_t* data = values.release();
+  return Numbers<int32_t>(data, {size}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); }));
+}
+
 std::tuple<Numbers<int32_t>, Numbers<int64_t>> arrays(TokenBlock&& block) {
   const size_t size = static_cast<size_t>(block.offsets.back());
-  int32_t* data = block.tokens.release();
-  Numbers<int32_t> tokens(data, {size}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); }));
-  return {tokens, numbers(std::move(block.offsets))};
+  return {numbers(std::move(block.tokens), size), numbers(std::move(block.offsets))};
 }
 
 // Runs `work` without the interpreter lock.
@@ -136,15 +139,13 @@ nb::list tokenize(nb::str text, const std::string& tokenizer, bool lowercase, bo
   return found;
 }
 
-WordBlock word_block(const Array<const int32_t>& words, const Array<const int64_t>& offsets, int64_t below) {
+WordBlock word_block(const Array<const int32_t>& words, const Array<const int64_t>& offsets) {
   const int64_t documents = static_cast<int64_t>(offsets.shape(0)) - 1;
   const int64_t* at = offsets.data();
   if (documents < 0 || at[0] != 0 || at[documents] != static_cast<int64_t>(words.shape(0)))
     throw std::invalid_argument("offsets do not belong to the tokens");
   for (int64_t i = 0; i < documents; ++i)
     if (at[i] > at[i + 1]) throw std::invalid_argument("offsets are out of order");
-  for (size_t i = 0; i < words.shape(0); ++i)
-    if (words.data()[i] >= below) throw std::invalid_argument("a token is out of range");
   return {words.data(), at, documents};
 }
 
@@ -213,7 +214,7 @@ void bind_ngrams(nb::module_& m) {
            "prefix"_a, "last"_a, "first_id"_a)
       .def("attach",
            [](const NgramTable& self, Array<const int32_t> words, Array<const int64_t> offsets, int longest, int threads) {
-             const WordBlock block = word_block(words, offsets, INT32_MAX);
+             const WordBlock block = word_block(words, offsets);
              return arrays(unlocked([&] { return self.attach(block, longest, threads, signalled); }));
            },
            "words"_a, "offsets"_a, "longest"_a, "threads"_a);
@@ -222,7 +223,7 @@ void bind_ngrams(nb::module_& m) {
       .def(nb::init<int32_t, int, int64_t>(), "n_words"_a, "threads"_a, "max_unique"_a)
       .def("add",
            [](NgramCounter& self, Array<const int32_t> words, Array<const int64_t> offsets) {
-             const WordBlock block = word_block(words, offsets, INT32_MAX);
+             const WordBlock block = word_block(words, offsets);
              unlocked([&] { self.add(block, signalled); });
            },
            "words"_a, "offsets"_a)
@@ -254,8 +255,9 @@ void bind_corpus(nb::module_& m) {
         "data"_a);
   m.def("select",
         [](Array<const int32_t> tokens, Array<const int64_t> offsets, Array<const int32_t> ids, int threads) {
-          const WordBlock block = word_block(tokens, offsets, static_cast<int64_t>(ids.shape(0)));
-          return arrays(unlocked([&] { return select(block, ids.data(), threads, signalled); }));
+          const WordBlock block = word_block(tokens, offsets);
+          const int64_t known = static_cast<int64_t>(ids.shape(0));
+          return arrays(unlocked([&] { return select(block, ids.data(), known, threads, signalled); }));
         },
         "tokens"_a, "offsets"_a, "ids"_a, "threads"_a);
   m.def("join",
@@ -266,18 +268,16 @@ void bind_corpus(nb::module_& m) {
             parts.emplace_back(array.data(), array.shape(0));
             size += array.shape(0);
           }
-          int32_t* data = unlocked([&] { return join(parts, threads, signalled); }).release();
-          return Numbers<int32_t>(data, {size}, nb::capsule(data, [](void* p) noexcept { delete[] static_cast<int32_t*>(p); }));
+          return numbers(unlocked([&] { return join(parts, threads, signalled); }), size);
         },
         "arrays"_a, "threads"_a);
   m.def("renumber",
         [](Array<const int32_t> tokens, Array<const int32_t> ids, int threads) {
           const int64_t size = static_cast<int64_t>(tokens.shape(0));
-          for (int64_t i = 0; i < size; ++i)
-            if (tokens.data()[i] >= static_cast<int64_t>(ids.shape(0))) throw std::invalid_argument("a token is out of range");
-          std::vector<int32_t> out(static_cast<size_t>(size));
-          unlocked([&] { renumber(tokens.data(), size, ids.data(), out.data(), threads, signalled); });
-          return numbers(std::move(out));
+          const int64_t known = static_cast<int64_t>(ids.shape(0));
+          std::unique_ptr<int32_t[]> out(new int32_t[tokens.shape(0) + 1]);
+          unlocked([&] { renumber(tokens.data(), size, ids.data(), known, out.get(), threads, signalled); });
+          return numbers(std::move(out), tokens.shape(0));
         },
         "tokens"_a, "ids"_a, "threads"_a);
   m.def("huffman",

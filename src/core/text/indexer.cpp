@@ -82,7 +82,7 @@ TokenBlock look_up_all(const Documents& documents, std::vector<Splitter*> splitt
       block.offsets[i + 1] = static_cast<int64_t>(out.size() - before);
     }
   });
-  put_together(block, found);
+  put_together(block, starts, found, static_cast<int>(splitters.size()), interrupted);
   return block;
 }
 
@@ -238,7 +238,7 @@ std::vector<Indexer::Entry> Indexer::most_frequent(int64_t min_count, int64_t mo
     std::nth_element(entries.begin(), entries.begin() + most, entries.end(), order);
     entries.resize(static_cast<size_t>(most));
   }
-  std::sort(entries.begin(), entries.end(), order);
+  sort_on(threads_, entries, [] { return false; }, order);
   return entries;
 }
 

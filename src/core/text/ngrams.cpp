@@ -124,7 +124,7 @@ TokenBlock NgramTable::attach(const WordBlock& block, int longest, int threads, 
       result.offsets[i + 1] = static_cast<int64_t>(out.size() - before);
     }
   });
-  put_together(result, found);
+  put_together(result, starts, found, threads, interrupted);
   return result;
 }
 
@@ -207,7 +207,7 @@ NgramCounter::Frequent NgramCounter::close(int64_t floor) {
   }
   if (static_cast<int64_t>(kept.size()) > std::numeric_limits<int32_t>::max() - ids_)
     throw std::length_error("the corpus has more than 2 billion different n-grams; raise ngram_min_count");
-  std::sort(kept.begin(), kept.end(), [](const Shard::Slot& x, const Shard::Slot& y) { return x.key < y.key; });
+  sort_on(threads_, kept, [] { return false; }, [](const Shard::Slot& x, const Shard::Slot& y) { return x.key < y.key; });
   Frequent result;
   result.keys.reserve(kept.size());
   result.counts.reserve(kept.size());

@@ -34,12 +34,31 @@ void for_runs(int64_t runs, int threads, const Interrupted& interrupted, Work&& 
   if (!run_threads(used, stop, loop, interrupted)) throw Interruption{};
 }
 
-// What the runs found, one after another. offsets[i + 1] holds the length of document i before, and its end afterwards.
-inline void put_together(TokenBlock& block, const std::vector<std::vector<int32_t>>& found) {
+// Makes room for all tokens. offsets[i + 1] holds the length of document i before, and its end afterwards.
+inline void make_room(TokenBlock& block) {
   for (size_t i = 1; i < block.offsets.size(); ++i) block.offsets[i] += block.offsets[i - 1];
   block.tokens.reset(new int32_t[static_cast<size_t>(block.offsets.back()) + 1]);
-  int32_t* out = block.tokens.get();
-  for (const std::vector<int32_t>& run : found) out = std::copy(run.begin(), run.end(), out);
+}
+
+// What the runs found, one after another.
+inline void put_together(TokenBlock& block, const std::vector<int64_t>& starts, const std::vector<std::vector<int32_t>>& found,
+                         int threads, const Interrupted& interrupted) {
+  make_room(block);
+  for_runs(static_cast<int64_t>(found.size()), threads, interrupted, [&](int, int64_t run) {
+    std::copy(found[run].begin(), found[run].end(), block.tokens.get() + block.offsets[starts[run]]);
+  });
+}
+
+// Sorts on several threads: pieces each, then two sorted halves at a time.
+template <class T, class Before>
+void sort_on(int threads, std::vector<T>& items, const Interrupted& interrupted, Before&& before) {
+  const int64_t pieces = threads == 1 ? 1 : 2 * static_cast<int64_t>(threads);
+  const auto at = [&](int64_t piece) { return items.begin() + static_cast<int64_t>(items.size()) * std::min(piece, pieces) / pieces; };
+  for_runs(pieces, threads, interrupted, [&](int, int64_t i) { std::sort(at(i), at(i + 1), before); });
+  for (int64_t width = 1; width < pieces; width *= 2)
+    for_runs((pieces + 2 * width - 1) / (2 * width), threads, interrupted, [&](int, int64_t i) {
+      std::inplace_merge(at(2 * i * width), at((2 * i + 1) * width), at((2 * i + 2) * width), before);
+    });
 }
 
 }  // namespace paravec
