@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from types import MappingProxyType
 from typing import Any
@@ -21,8 +19,7 @@ from paravec.corpus import Corpus, EncodedCorpus
 from paravec.corpus.encode import checked, corpus_of, encode_source, source_of
 from paravec.corpus.encoder import encode, encode_blocks, in_ids_of
 from paravec.engines import engine_for
-from paravec.engines.base import Tables
-from paravec.model import Model
+from paravec.fitting import Fitted, fit_models
 from paravec.progress import Bars
 from paravec.settings import Settings
 from paravec.sources import Source
@@ -366,26 +363,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         vocabulary, corpus = encoded.vocabulary, encoded.documents
         settings = settings.with_epochs(len(corpus.tokens))
 
-        engine = engine_for(settings, training=True)
-        models, tables, losses = [], [], {}
-        for architecture in settings.architectures():
-            table = Tables.of(architecture, vocabulary, settings.sample)
-            model = training.initial_model(
-                architecture, vocabulary, table, len(corpus), seed, given, settings.freeze_words
-            )
-            words = corpus.words_only(vocabulary) if architecture.is_dm else corpus
-            report = _reporter(architecture.model, settings.epochs or 0) if self.verbose else None
-            losses[architecture.model] = training.train(engine, model, words, table, settings, seed, report)
-            if settings.refit_documents:
-                model.documents = None  # makes room
-                model.documents = inference.infer(
-                    engine_for(settings), model, vocabulary, table, corpus, settings, seed
-                )
-            models.append(model)
-            tables.append(table)
+        fitted = fit_models(settings, vocabulary, corpus, seed, given, bool(self.verbose))
         inference.warn_of_unknown(corpus)
         labels = encoded.ids if encoded.path is not None else list(encoded.ids)
-        self._adopt(settings, seed, vocabulary, models, tables, losses, labels)
+        self._adopt(settings, seed, vocabulary, fitted, labels)
         return corpus
 
     def _encoded(self, X: Any, ids: Sequence[DocumentId] | None, settings: Settings) -> tuple[Settings, EncodedCorpus]:
@@ -406,20 +387,18 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         settings: Settings,
         seed: int,
         vocabulary: Vocabulary,
-        models: list[Model],
-        tables: list[Tables],
-        losses: dict[str, list[float]],
+        fitted: Fitted,
         ids: Sequence[DocumentId],
     ) -> None:
         """Takes over a whole fit at once, so that nothing is ever half-fitted."""
         self.settings_, self.seed_ = settings, seed
-        self.loss_history_ = losses
+        self.loss_history_ = fitted.losses
         self.document_ids_ = ids
         self.n_documents_ = len(ids)
-        self._n_features_out = settings.vector_size * len(models)
+        self._n_features_out = settings.vector_size * len(fitted.models)
         self._vocabulary = vocabulary
-        self._tables = tables
-        self._models = models
+        self._tables = fitted.tables
+        self._models = fitted.models
 
     def _infer(self, corpus: Corpus) -> NDArray[np.float32]:
         settings = self._current()
@@ -458,16 +437,3 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             raise KeyError(
                 f"the word {word!r} is not in the vocabulary of {len(self._vocabulary.words)} words"
             ) from None
-
-
-def _reporter(name: str, epochs: int) -> Callable[[int, float, int], None]:
-    began = time.perf_counter()
-
-    def report(epoch: int, loss: float, targets: int) -> None:
-        nonlocal began
-        now = time.perf_counter()
-        rate = targets / max(now - began, 1e-9) / 1e6
-        print(f"{name} epoch {epoch + 1}/{epochs}: loss {loss:.4f}, {rate:.2f} M targets/s", file=sys.stderr)
-        began = now
-
-    return report

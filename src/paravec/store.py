@@ -17,6 +17,7 @@ from paravec import _core
 from paravec.engines.base import Tables
 from paravec.engines.cpu import zeros
 from paravec.errors import ModelFormatError
+from paravec.fitting import Fitted
 from paravec.folders import check_target, replacing
 from paravec.model import Model
 from paravec.settings import Architecture, Settings
@@ -71,7 +72,8 @@ def load(cls: type[ParagraphVector], path: str | os.PathLike[str], tokenizer: To
         models = [_read_model(place, a, vocabulary, len(ids)) for a, place in _places(folder, settings)]
         estimator = cls(**{**settings.as_dict(), "tokenizer": settings.tokenizer, "random_state": about["seed"]})
         tables = [Tables.of(model.architecture, vocabulary, settings.sample) for model in models]
-        estimator._adopt(settings, about["seed"], vocabulary, models, tables, about["loss_history"], ids)
+        fitted = Fitted(models, tables, about["loss_history"])
+        estimator._adopt(settings, about["seed"], vocabulary, fitted, ids)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         if isinstance(error, ModelFormatError):
             raise
