@@ -212,3 +212,39 @@ def test_a_corpus_is_not_encoded_again(tmp_path):
     for again in (tmp_path / "corpus", str(tmp_path / "corpus"), EncodedCorpus.open(tmp_path / "corpus")):
         with pytest.raises(ValueError, match="is an encoded corpus already"):
             encode(again)
+
+
+def test_ids_that_a_folder_cannot_hold_are_refused_before_anything_is_read(tmp_path):
+    def documents():
+        raise AssertionError("the corpus was read")
+        yield
+
+    for ids, message in ((["x", 1], "strings and integers mixed"), ([1, 2**70], "does not fit 64 bits")):
+        with pytest.raises(ValueError, match=message):
+            encode(documents(), tmp_path / "corpus", ids=ids)
+
+
+def test_an_interrupt_between_the_renames_brings_the_old_corpus_back(tmp_path, monkeypatch):
+    encode(["a b", "b a"], tmp_path / "corpus")
+    replace, calls = os.replace, []
+
+    def interrupted(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        replace(*arguments)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        encode(["c d", "d c"], tmp_path / "corpus")
+    assert EncodedCorpus.open(tmp_path / "corpus").vocabulary.words == ("a", "b")
+    assert os.listdir(tmp_path) == ["corpus"]
+
+
+def test_an_ngram_that_is_its_own_beginning_is_refused(tmp_path):
+    encode(read(ROWS, id="id"), tmp_path / "corpus", min_count=1, ngrams=2, ngram_min_count=1)
+    n_words = json.loads((tmp_path / "corpus" / "manifest.json").read_text())["n_words"]
+    prefix = np.fromfile(tmp_path / "corpus" / "prefix.bin", dtype=np.int32)
+    rewritten(tmp_path / "corpus", "prefix.bin", np.arange(n_words, n_words + len(prefix), dtype=np.int32))
+    with pytest.raises(CorpusFormatError, match="n-grams of the vocabulary are damaged"):
+        EncodedCorpus.open(tmp_path / "corpus")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections import Counter
+from enum import Enum
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import paravec
-from paravec import ParagraphVector, encode, read
+from paravec import ParagraphVector, _core, encode, read
 from paravec.corpus.encoder import encode as encode_with
 from paravec.corpus.encoder import learn
 from paravec.errors import ForgottenWordsWarning
@@ -318,3 +319,77 @@ def test_max_vocab_keeps_the_most_frequent():
     vocabulary, corpus = learn([["a"] * 3 + ["b"] * 2 + ["c"]], Encoding(min_count=1, max_vocab=2))
     assert vocabulary.words == ("a", "b")
     assert len(corpus.tokens) == 5
+
+
+def test_words_that_are_all_forgotten_are_told():
+    with pytest.raises(ValueError, match="all words were forgotten on the way: there are more than max_unique=4"):
+        encode([f"w{i}" for i in range(100)], max_unique=4)
+
+
+def test_documents_of_bytes_are_refused_by_number():
+    with pytest.raises(TypeError, match="document 1 is bytes; decode it"):
+        encode(["a b", b"a b"])
+
+
+def test_blocks_of_documents_end_when_they_are_large(monkeypatch):
+    monkeypatch.setattr(paravec.corpus.documents, "_SIZE_AT_ONCE", 10)
+    blocks = list(paravec.corpus.documents.as_source(["a b c d e f", "g", "h", "i j k l m"]).blocks())
+    assert [len(block.documents) for block in blocks] == [1, 3]
+    assert blocks[1].place(2) == "document 3"
+
+
+@pytest.mark.parametrize("given", [np.array(["a", "b"]), np.array(["a", "b"], dtype=object), ("a", "b")])
+def test_words_may_be_given_as_an_array(given):
+    assert encode(["a b", "c"], vocabulary=given).vocabulary.words == ("a", "b")
+
+
+def test_given_integers_are_of_64_bits():
+    assert encode([[1, 2], [3]], vocabulary=np.array([1, 2])).words(0) == [1, 2]
+    with pytest.raises(ValueError, match="does not fit 64 bits"):
+        encode([[1, 2]], vocabulary=[1, 2**70])
+
+
+def test_tokens_that_are_enums_are_their_values():
+    class Colour(str, Enum):
+        RED = "red"
+        BLUE = "blue"
+
+    assert encode([[Colour.RED, Colour.BLUE]], min_count=1).words(0) == ["red", "blue"]
+
+
+def test_the_core_refuses_what_it_cannot_work_on():
+    tokens, offsets = np.array([0, 1], dtype=np.int32), np.array([0, 2])
+    for call in (
+        lambda: _core.renumber(tokens, tokens, 0),
+        lambda: _core.renumber(tokens, tokens[:1], 1),
+        lambda: _core.renumber(tokens.astype(np.int64), tokens, 1),
+        lambda: _core.select(tokens, offsets + 1, tokens, 1),
+        lambda: _core.select(tokens, np.array([0, 3, 2]), tokens, 1),
+        lambda: _core.join([tokens], 0),
+        lambda: _core.Indexer("words", True, False, 0, 10),
+        lambda: _core.Indexer("letters", True, False, 1, 10),
+        lambda: _core.Indexer("words", True, False, 1, 10).most_frequent(1, -1, False),
+        lambda: _core.NgramCounter(2, 1, -1),
+        lambda: _core.NgramCounter(-2, 1, 10),
+        lambda: _core.NgramTable(tokens, tokens, 2**31 - 1),
+        lambda: _core.NgramTable(tokens, tokens, 2).attach(tokens, offsets, 0, 1),
+        lambda: _core.huffman(np.array([2**62] * 3)),
+        lambda: _core.huffman(np.array([3, -1])),
+        lambda: _core.huffman(np.zeros(0, dtype=np.int64)),
+        lambda: _core.alias_table(np.array([1.0, np.nan])),
+        lambda: _core.alias_table(np.zeros(3)),
+        lambda: _core.Documents.column(np.zeros(3, dtype=np.uint8), np.array([0, 4])),
+        lambda: _core.Documents.texts([1]),
+    ):
+        with pytest.raises((ValueError, TypeError)):
+            call()
+
+
+def test_a_list_may_change_while_its_documents_are_read():
+    texts, lists = ["a b c" * 50, "\u00e4 " * 50], [["x" * 40] * 100]
+    from_texts, from_lists = _core.Documents.texts(texts), _core.Documents.tokens(lists)
+    texts.clear()
+    lists[0].clear()
+    indexer = _core.Indexer("words", True, False, 2, 1000)
+    assert len(indexer.add(from_texts)[0]) == 151
+    assert len(indexer.add(from_lists)[0]) == 100

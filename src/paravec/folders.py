@@ -30,7 +30,12 @@ def replacing(target: Path) -> Iterator[Path]:
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
             os.replace(target, old / "old")
-            os.replace(fresh, target)
+            try:
+                os.replace(fresh, target)
+            except BaseException:  # an interrupt, too, brings the old one back
+                os.replace(old / "old", target)
+                old.rmdir()
+                raise
             shutil.rmtree(old)
         else:
             os.replace(fresh, target)

@@ -103,10 +103,10 @@ class GivenVocabulary:
             return
         if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
             raise TypeError(f"vocabulary is a {type(given).__name__}; give a list of words, or a dict of their counts")
-        self.words = list(given)
+        counts = list(given.values()) if isinstance(given, Mapping) else []
+        self.words = [word.item() if isinstance(word, np.generic) else word for word in given]
         _check_words(self.words)
         if isinstance(given, Mapping):
-            counts = [given[word] for word in self.words]
             for word, count in zip(self.words, counts, strict=True):
                 if isinstance(count, bool) or not isinstance(count, Integral) or not 1 <= int(count) < 2**53:
                     raise ValueError(f"vocabulary gives {word!r} the count {count!r}; a count is an integer >= 1")
@@ -130,6 +130,8 @@ def _check_words(words: Sequence[Any]) -> None:
     kinds = {str if isinstance(word, str) else int if isinstance(word, int) else type(word) for word in words}
     if not kinds <= {str} and not kinds <= {int}:
         raise TypeError(f"vocabulary has words of type {', '.join(sorted(k.__name__ for k in kinds))}; use one kind")
+    if kinds == {int} and any(not -(2**63) <= word < 2**63 for word in words):
+        raise ValueError("vocabulary has an integer that does not fit 64 bits; use strings")
     if len(words) < 2:
         raise ValueError(f"vocabulary has {len(words)} words, so there is nothing to predict; give two or more")
     if len(set(words)) < len(words):

@@ -45,8 +45,18 @@ Splitting splitting(const std::string& tokenizer, bool lowercase, bool strip_tag
 }
 
 nb::object text_of(const uint8_t* bytes, size_t size) {
-  return nb::steal(PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(bytes), static_cast<Py_ssize_t>(size), "surrogatepass"));
+  nb::object text = nb::steal(PyUnicode_DecodeUTF8(reinterpret_cast<const char*>(bytes), static_cast<Py_ssize_t>(size), "surrogatepass"));
+  if (!text.is_valid()) throw nb::python_error();
+  return text;
 }
+
+// A number that settings have checked already, or should have.
+template <class T>
+T within(const char* name, T value, T least, T most) {
+  if (!(value >= least && value <= most)) throw std::invalid_argument(std::string(name) + " is out of range");
+  return value;
+}
+int some(int threads) { return within("threads", threads, 1, 1 << 16); }
 
 // A block of documents, with the Python objects whose memory it points to.
 class PyDocuments {
@@ -69,8 +79,10 @@ class PyDocuments {
 
   static PyDocuments texts(nb::list list) {
     PyDocuments made;
-    for (nb::handle each : list) made.documents.texts.push_back(made.bytes_of(each));
-    made.alive_.push_back(std::move(list));
+    nb::object own = nb::steal(PyList_AsTuple(list.ptr()));  // another thread may change the list meanwhile
+    if (!own.is_valid()) throw nb::python_error();
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(own.ptr()); ++i) made.documents.texts.push_back(made.bytes_of(PyTuple_GET_ITEM(own.ptr(), i)));
+    made.alive_.push_back(std::move(own));
     return made;
   }
 
@@ -150,6 +162,7 @@ WordBlock word_block(const Array<const int32_t>& words, const Array<const int64_
 }
 
 std::tuple<nb::list, Numbers<int64_t>, Numbers<int32_t>> most_frequent(Indexer& indexer, int64_t min_count, int64_t most, bool integers) {
+  within<int64_t>("most", most, 0, INT32_MAX);
   const std::vector<Indexer::Entry> entries = unlocked([&] { return indexer.most_frequent(min_count, most, integers); });
   nb::list words;
   std::vector<int64_t> counts;
@@ -175,7 +188,8 @@ void bind_words(nb::module_& m) {
   nb::class_<Indexer>(m, "Indexer")
       .def("__init__",
            [](Indexer* self, const std::string& tokenizer, bool lowercase, bool strip_tags, int threads, int64_t max_unique) {
-             new (self) Indexer(splitting(tokenizer, lowercase, strip_tags), threads, max_unique);
+             within<int64_t>("max_unique", max_unique, 1, INT64_MAX);
+             new (self) Indexer(splitting(tokenizer, lowercase, strip_tags), some(threads), max_unique);
            },
            "tokenizer"_a, "lowercase"_a, "strip_tags"_a, "threads"_a, "max_unique"_a)
       .def("add",
@@ -196,7 +210,7 @@ void bind_words(nb::module_& m) {
            [](const Lexicon& self, const PyDocuments& documents, const std::string& tokenizer, bool lowercase, bool strip_tags,
               int threads) {
              const Splitting how = splitting(tokenizer, lowercase, strip_tags);
-             return arrays(unlocked([&] { return self.encode(documents.documents, how, threads, signalled); }));
+             return arrays(unlocked([&] { return self.encode(documents.documents, how, some(threads), signalled); }));
            },
            "documents"_a, "tokenizer"_a, "lowercase"_a, "strip_tags"_a, "threads"_a);
 }
@@ -205,28 +219,35 @@ void bind_ngrams(nb::module_& m) {
   nb::class_<NgramTable>(m, "NgramTable")
       .def("__init__",
            [](NgramTable* self, Array<const int32_t> prefix, Array<const int32_t> last, int32_t first_id) {
+             within<int64_t>("first_id", first_id, 0, INT32_MAX - static_cast<int64_t>(prefix.shape(0)));
              if (prefix.shape(0) != last.shape(0)) throw std::invalid_argument("prefix and last differ in length");
              new (self) NgramTable();
              self->reserve(prefix.shape(0));
              for (size_t i = 0; i < prefix.shape(0); ++i)
                self->insert(pair_key(prefix.data()[i], last.data()[i]), first_id + static_cast<int32_t>(i));
            },
-           "prefix"_a, "last"_a, "first_id"_a)
+           "prefix"_a.noconvert(), "last"_a.noconvert(), "first_id"_a)
       .def("attach",
            [](const NgramTable& self, Array<const int32_t> words, Array<const int64_t> offsets, int longest, int threads) {
              const WordBlock block = word_block(words, offsets);
-             return arrays(unlocked([&] { return self.attach(block, longest, threads, signalled); }));
+             within("longest", longest, 1, 1 << 10);
+             return arrays(unlocked([&] { return self.attach(block, longest, some(threads), signalled); }));
            },
-           "words"_a, "offsets"_a, "longest"_a, "threads"_a);
+           "words"_a.noconvert(), "offsets"_a.noconvert(), "longest"_a, "threads"_a);
 
   nb::class_<NgramCounter>(m, "NgramCounter")
-      .def(nb::init<int32_t, int, int64_t>(), "n_words"_a, "threads"_a, "max_unique"_a)
+      .def("__init__",
+           [](NgramCounter* self, int32_t n_words, int threads, int64_t max_unique) {
+             within<int64_t>("max_unique", max_unique, 1, INT64_MAX);
+             new (self) NgramCounter(within("n_words", n_words, 0, INT32_MAX), some(threads), max_unique);
+           },
+           "n_words"_a, "threads"_a, "max_unique"_a)
       .def("add",
            [](NgramCounter& self, Array<const int32_t> words, Array<const int64_t> offsets) {
              const WordBlock block = word_block(words, offsets);
              unlocked([&] { self.add(block, signalled); });
            },
-           "words"_a, "offsets"_a)
+           "words"_a.noconvert(), "offsets"_a.noconvert())
       .def("close",
            [](NgramCounter& self, int64_t floor) {
              NgramCounter::Frequent found = unlocked([&] { return self.close(floor); });
@@ -245,7 +266,8 @@ void bind_corpus(nb::module_& m) {
   m.def("first_invalid",
         [](nb::bytes data) {
           const auto* p = reinterpret_cast<const uint8_t*>(data.c_str());
-          return unlocked([&] { return first_invalid(p, static_cast<int64_t>(data.size())); });
+          const int64_t size = static_cast<int64_t>(data.size());
+          return unlocked([&] { return first_invalid(p, size); });
         },
         "data"_a);
   m.def("first_invalid",
@@ -257,9 +279,9 @@ void bind_corpus(nb::module_& m) {
         [](Array<const int32_t> tokens, Array<const int64_t> offsets, Array<const int32_t> ids, int threads) {
           const WordBlock block = word_block(tokens, offsets);
           const int64_t known = static_cast<int64_t>(ids.shape(0));
-          return arrays(unlocked([&] { return select(block, ids.data(), known, threads, signalled); }));
+          return arrays(unlocked([&] { return select(block, ids.data(), known, some(threads), signalled); }));
         },
-        "tokens"_a, "offsets"_a, "ids"_a, "threads"_a);
+        "tokens"_a.noconvert(), "offsets"_a.noconvert(), "ids"_a.noconvert(), "threads"_a);
   m.def("join",
         [](const std::vector<Array<const int32_t>>& arrays, int threads) {
           std::vector<std::pair<const int32_t*, size_t>> parts;
@@ -268,7 +290,7 @@ void bind_corpus(nb::module_& m) {
             parts.emplace_back(array.data(), array.shape(0));
             size += array.shape(0);
           }
-          return numbers(unlocked([&] { return join(parts, threads, signalled); }), size);
+          return numbers(unlocked([&] { return join(parts, some(threads), signalled); }), size);
         },
         "arrays"_a, "threads"_a);
   m.def("renumber",
@@ -276,19 +298,25 @@ void bind_corpus(nb::module_& m) {
           const int64_t size = static_cast<int64_t>(tokens.shape(0));
           const int64_t known = static_cast<int64_t>(ids.shape(0));
           std::unique_ptr<int32_t[]> out(new int32_t[tokens.shape(0) + 1]);
-          unlocked([&] { renumber(tokens.data(), size, ids.data(), known, out.get(), threads, signalled); });
+          unlocked([&] { renumber(tokens.data(), size, ids.data(), known, out.get(), some(threads), signalled); });
           return numbers(std::move(out), tokens.shape(0));
         },
-        "tokens"_a, "ids"_a, "threads"_a);
+        "tokens"_a.noconvert(), "ids"_a.noconvert(), "threads"_a);
   m.def("huffman",
         [](Array<const int64_t> counts) {
           if (counts.shape(0) == 0) throw std::invalid_argument("a tree needs a leaf");
+          double total = 0;
+          for (size_t i = 0; i < counts.shape(0); ++i) total += static_cast<double>(within<int64_t>("a count", counts.data()[i], 0, INT64_MAX));
+          within("the sum of counts", total, 0.0, 0x1p62);
           HuffmanPaths paths = unlocked([&] { return huffman(counts.data(), static_cast<int64_t>(counts.shape(0))); });
           return std::make_tuple(numbers(std::move(paths.offsets)), numbers(std::move(paths.nodes)), numbers(std::move(paths.codes)));
         },
         "counts"_a);
   m.def("alias_table",
         [](Array<const double> weights) {
+          double total = 0;
+          for (size_t i = 0; i < weights.shape(0); ++i) total += within("a weight", weights.data()[i], 0.0, 0x1p62);
+          within("the sum of weights", total, 0x1p-62, 0x1p100);
           AliasTable table = unlocked([&] { return alias_table(weights.data(), static_cast<int64_t>(weights.shape(0))); });
           return std::make_tuple(numbers(std::move(table.threshold)), numbers(std::move(table.alias)));
         },

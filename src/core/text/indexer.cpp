@@ -1,6 +1,7 @@
 #include "indexer.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include "runs.hpp"
 
@@ -94,6 +95,15 @@ bool before(const Indexer::Entry& x, const Indexer::Entry& y, bool integers) {
 }
 
 }  // namespace
+
+namespace {
+uint64_t random_number() {
+  std::random_device device;
+  return static_cast<uint64_t>(device()) << 32 | device();
+}
+}  // namespace
+
+const uint64_t kSecret0 = random_number() | 1, kSecret1 = random_number() | 1;
 
 WordKey long_key(const uint8_t* bytes, size_t size) {
   if (size > UINT32_MAX) throw std::length_error("a word has more than 4 GiB");
@@ -203,7 +213,7 @@ void Indexer::prune() {
   std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(left), counts.end(), std::greater<>());
   const int64_t threshold = counts[left];
   for (Shard& shard : shards_) {
-    WordTable table;
+    WordTable table(shard.table.size());  // the words come in the order of their hashes, and would crowd a small table
     Arena arena;
     shard.table.for_each([&](WordTable::Slot& slot) {
       if (totals_[static_cast<size_t>(slot.id)] > threshold) {

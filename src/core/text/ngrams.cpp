@@ -11,7 +11,7 @@ namespace {
 constexpr int64_t kRunTokens = 1 << 14;
 constexpr int64_t kAhead = 16;  // look-ups that are under way at once
 
-uint64_t hash_of(int64_t key) { return mix(static_cast<uint64_t>(key) ^ 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3); }
+uint64_t hash_of(int64_t key) { return mix(static_cast<uint64_t>(key) ^ kSecret1, kSecret0); }
 
 std::vector<int64_t> cut(const WordBlock& block) {
   return cut_runs(block.documents, kRunTokens, [&](int64_t i) { return block.offsets[i]; });
@@ -83,8 +83,8 @@ void NgramTable::reserve(size_t expected) {
 }
 
 void NgramTable::rebuild(size_t capacity) {
-  std::vector<Slot> old = std::move(slots_);
-  slots_.assign(capacity, Slot{-1, -1});
+  std::vector<Slot> old(capacity, Slot{-1, -1});
+  slots_.swap(old);
   shift_ = 64 - __builtin_ctzll(capacity);
   for (const Slot& slot : old) {
     if (slot.key < 0) continue;
@@ -116,7 +116,7 @@ TokenBlock NgramTable::attach(const WordBlock& block, int longest, int threads, 
       for (int64_t t = 0; t < size; ++t) all[t * longest + n - 1] = level.ids()[t];
     }
     std::vector<int32_t>& out = found[run];
-    out.reserve(all.size());
+    out.reserve(static_cast<size_t>(size));
     for (int64_t i = first; i < last; ++i) {
       const size_t before = out.size();
       for (int64_t j = (block.offsets[i] - begin) * longest; j < (block.offsets[i + 1] - begin) * longest; ++j)
@@ -172,8 +172,8 @@ void NgramCounter::Shard::count(int64_t key, int64_t times) {
 }
 
 void NgramCounter::Shard::rebuild(size_t capacity, int64_t more_than) {
-  std::vector<Slot> old = std::move(slots);
-  slots.assign(capacity, Slot{-1, 0});
+  std::vector<Slot> old(capacity, Slot{-1, 0});
+  slots.swap(old);
   used = 0;
   for (const Slot& slot : old)
     if (slot.key >= 0 && slot.count > more_than) count(slot.key, slot.count);

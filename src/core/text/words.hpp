@@ -33,7 +33,9 @@ inline uint64_t mix(uint64_t x, uint64_t y) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-constexpr uint64_t kSecret0 = 0xA0761D6478BD642F, kSecret1 = 0xE7037ED1A0B428DB;
+// Random in every process, so that nobody can write a text whose words all fall into one place. Nothing that comes out
+// depends on them.
+extern const uint64_t kSecret0, kSecret1;
 
 // The key of a token; `bytes` has kShort bytes at least, zeros behind the token's own.
 WordKey long_key(const uint8_t* bytes, size_t size);
@@ -115,8 +117,8 @@ class WordTable {
     return slots_[i];
   }
   void rebuild(size_t capacity) {
-    std::vector<Slot> old = std::move(slots_);
-    slots_.assign(capacity, Slot{0, 0, -1, 0, 0});
+    std::vector<Slot> old(capacity, Slot{0, 0, -1, 0, 0});
+    slots_.swap(old);
     mask_ = capacity - 1;
     shift_ = 64 - __builtin_ctzll(capacity);
     for (const Slot& slot : old)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from paravec import _core
 from paravec.sources import Block, Source, StringColumn
 from paravec.text import Token, Tokenizer
 
-_AT_ONCE = 10_000  # documents of a block
+_AT_ONCE = 10_000  # documents of a block ...
+_SIZE_AT_ONCE = 16 << 20  # ... which ends sooner when so many characters or tokens have come together
 
 
 def check_documents(documents: object) -> Any:
@@ -45,11 +45,18 @@ def as_source(documents: Any) -> Source:
 
 
 def _blocks(documents: Iterable[Any]) -> Iterator[Block]:
-    each = iter(documents)
-    first = 0
-    while some := list(islice(each, _AT_ONCE)):
+    first, size = 0, 0
+    some: list[Any] = []
+    for document in documents:
+        if isinstance(document, (bytes, bytearray)):
+            raise TypeError(f"document {first + len(some)} is bytes; decode it: document.decode('utf-8')")
+        some.append(document)
+        size += len(document) if hasattr(document, "__len__") else 0
+        if len(some) >= _AT_ONCE or size >= _SIZE_AT_ONCE:
+            yield Block(some, None, _numbered(first), first + len(some))
+            first, size, some = first + len(some), 0, []
+    if some:
         yield Block(some, None, _numbered(first), first + len(some))
-        first += len(some)
 
 
 def _numbered(first: int) -> Any:
@@ -133,11 +140,16 @@ class Reader:
                     f"{self.kind.__name__}; use strings only or integers only"
                 )
             self._note(plain, token, place(i))
-        return tokens if kinds.keys() <= {str} or kinds.keys() <= {int} else [self.kind(token) for token in tokens]  # type: ignore[misc]
+        return tokens if kinds.keys() <= {str} or kinds.keys() <= {int} else [_as_plain(token) for token in tokens]
 
     def _note(self, kind: type, token: Token, where: str) -> None:
         if self.kind is None:
             self.kind, self._example = kind, (token, where)
+
+
+def _as_plain(token: Any) -> Token:
+    """A token without what a subclass adds to it: the value of an Enum that is a string, say."""
+    return str.__str__(token) if isinstance(token, str) else int(token)
 
 
 def _token_lists(lists: list[Sequence[Token]], place: Any) -> _core.Documents:

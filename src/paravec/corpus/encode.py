@@ -10,7 +10,7 @@ from paravec.arguments import DocumentId, checked_ids
 from paravec.corpus import EncodedCorpus
 from paravec.corpus.documents import as_source
 from paravec.corpus.encoder import Encoder, MemorySpool, Tell, joined
-from paravec.corpus.folder import encode_to_folder, is_corpus, open_corpus
+from paravec.corpus.folder import encode_to_folder, is_corpus, open_corpus, packed
 from paravec.progress import Bars
 from paravec.settings import Encoding, threads
 from paravec.sources import Source, read
@@ -68,6 +68,7 @@ def encode_source(
 ) -> EncodedCorpus:
     """See :func:`encode`; `given` and `ids` have been checked."""
     if out is not None:
+        packed("ids", ids or ())  # refuses ids that a folder cannot hold
         return encode_to_folder(source, out, encoding, given, tell, ids)
     encoder = Encoder(encoding, MemorySpool(), given, tell, ids)
     encoder.read(source)

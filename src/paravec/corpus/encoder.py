@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -204,11 +204,7 @@ class Encoder:
             settings.min_count, settings.max_vocab or 2**31 - 1, integers
         )
         if not words:
-            (top,), (count,), _ = self._indexer.most_frequent(1, 1, integers)
-            raise ValueError(
-                f"no word occurs min_count={settings.min_count} times (the most frequent, {top!r}, {count} times in "
-                f"{self._spool.n_documents} documents); lower min_count"
-            )
+            self._refuse_rare_words(integers)
         if len(words) == 1:
             raise ValueError(
                 f"only one word, {words[0]!r}, occurs min_count={settings.min_count} times, so there is nothing to "
@@ -216,6 +212,18 @@ class Encoder:
             )
         _warn_of_forgotten("words", self._indexer.pruned, settings.max_unique, settings)
         return Vocabulary.of_words(words, counts)
+
+    def _refuse_rare_words(self, integers: bool) -> NoReturn:
+        tops, counts, _ = self._indexer.most_frequent(1, 1, integers)
+        if not tops:
+            raise ValueError(
+                f"all words were forgotten on the way: there are more than max_unique={self._encoding.max_unique}, and "
+                f"none is more frequent than the others; raise max_unique"
+            )
+        raise ValueError(
+            f"no word occurs min_count={self._encoding.min_count} times (the most frequent, {tops[0]!r}, {counts[0]} "
+            f"times in {self._spool.n_documents} documents); lower min_count"
+        )
 
     def _given_words(self, given: GivenVocabulary) -> Vocabulary:
         if given.vocabulary is not None:

@@ -31,6 +31,7 @@ FORMAT = "paravec corpus"
 VERSION = 1
 MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 1 << 20
+_LONGEST_NGRAM = 16
 _PIECE = 1 << 24  # bytes that are checked at once
 
 
@@ -158,9 +159,9 @@ def _write(
     arrays: dict[str, NDArray[Any]] = {"counts.bin": vocabulary.counts}
     if len(vocabulary.prefix):
         arrays |= {"prefix.bin": vocabulary.prefix, "last.bin": vocabulary.last}
-    arrays |= _packed("words", vocabulary.words)
+    arrays |= packed("words", vocabulary.words)
     if not isinstance(ids, range):
-        arrays |= _packed("ids", ids)
+        arrays |= packed("ids", ids)
     for name, array in arrays.items():
         with _ArrayFile(folder / name, array.dtype) as file:
             file.write(array)
@@ -183,7 +184,7 @@ def _write(
         os.fsync(file.fileno())
 
 
-def _packed(name: str, labels: Sequence[Token]) -> dict[str, NDArray[Any]]:
+def packed(name: str, labels: Sequence[Token]) -> dict[str, NDArray[Any]]:
     """Integers as they are; strings end to end in UTF-8, with offsets."""
     if isinstance(labels, Labels):
         text, ends = labels.data, labels.offsets
@@ -192,7 +193,10 @@ def _packed(name: str, labels: Sequence[Token]) -> dict[str, NDArray[Any]]:
     if len(kinds) > 1:
         raise ValueError(f"{name} are strings and integers mixed, which a corpus folder cannot hold; use one kind")
     if kinds == {int}:
-        return {f"{name}.bin": np.array(labels, dtype=np.int64)}
+        try:
+            return {f"{name}.bin": np.array(labels, dtype=np.int64)}
+        except OverflowError:
+            raise ValueError(f"{name} have an integer that does not fit 64 bits; use strings") from None
     encoded = [str(label).encode("utf-8", "surrogatepass") for label in labels]
     ends = np.concatenate([[0], np.cumsum([len(each) for each in encoded], dtype=np.int64)])
     return {f"{name}.bin": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{name}_offsets.bin": ends}
@@ -223,6 +227,8 @@ def _opened(folder: Path, about: dict[str, Any], check: bool) -> EncodedCorpus:
         int(about[name]) for name in ("n_documents", "n_tokens", "n_words", "n_ngrams")
     )
     files = about["files"]
+    if n_words < 2:
+        raise CorpusFormatError(f"{folder} has a vocabulary of {n_words} words")
 
     def array(name: str, dtype: Any, length: int | None = None) -> NDArray[Any]:
         return _mapped(folder / name, files[name], np.dtype(dtype), length, check)
@@ -329,7 +335,14 @@ def _check_values(
         raise CorpusFormatError(f"{folder / 'tokens.bin'} has a token that is not in the vocabulary")
     if (counts < 1).any():
         raise CorpusFormatError(f"{folder / 'counts.bin'} has a count below 1")
-    if len(prefix) and not (
-        prefix.min() >= 0 and prefix.max() < len(counts) and last.min() >= 0 and last.max() < n_words
-    ):
+    if len(prefix) and not (prefix.min() >= 0 and last.min() >= 0 and last.max() < n_words):
         raise CorpusFormatError(f"{folder}: the n-grams of the vocabulary are damaged")
+    ends = prefix.copy()
+    for _ in range(_LONGEST_NGRAM):  # every n-gram leads to a word
+        longer = ends >= n_words
+        if not longer.any():
+            return
+        if ends.max() >= len(counts):
+            break
+        ends[longer] = prefix[ends[longer] - n_words]
+    raise CorpusFormatError(f"{folder}: the n-grams of the vocabulary are damaged")
