@@ -162,7 +162,7 @@ WordBlock word_block(const Array<const int32_t>& words, const Array<const int64_
 }
 
 std::tuple<nb::list, Numbers<int64_t>, Numbers<int32_t>> most_frequent(Indexer& indexer, int64_t min_count, int64_t most, bool integers) {
-  within<int64_t>("most", most, 0, INT32_MAX);
+  within<int64_t>("most", most, 0, INT64_MAX);
   const std::vector<Indexer::Entry> entries = unlocked([&] { return indexer.most_frequent(min_count, most, integers); });
   nb::list words;
   std::vector<int64_t> counts;
