@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src/core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint sanitize bench clean
+.PHONY: demo test lint sanitize bench bench-corpus clean
 
 demo: $(VENV)/built
 	$(BIN)/paravec demo
@@ -22,9 +22,10 @@ sanitize: $(VENV)/built
 	$(BIN)/python tests/sanitize.py
 
 # First reading of speed and error on IMDB beside gensim: make bench IMDB=path/to/aclImdb.tar.xz
-bench: $(VENV)/built
+# From text to token ids beside tokenizers and plain Python: make bench-corpus IMDB=path/to/aclImdb.tar.xz
+bench bench-corpus: $(VENV)/built
 	$(BIN)/pip install --quiet -e '.[bench]'
-	$(BIN)/python benchmarks/imdb.py $(IMDB)
+	$(BIN)/python benchmarks/$(if $(filter bench,$@),imdb,corpus).py $(IMDB)
 
 $(VENV)/built: $(SOURCES)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)

@@ -32,7 +32,7 @@ VERSION = 1
 MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 1 << 20
 _LONGEST_NGRAM = 16
-_PIECE = 1 << 24  # bytes that are checked at once
+_PIECE = 1 << 20  # bytes that are checked at once
 
 
 def encode_to_folder(

@@ -1,0 +1,61 @@
+"""Corpora larger than memory: what is read or mapped must not be held."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+MEASURED = """
+import sys, threading, time
+import numpy as np
+import paravec
+
+def anonymous():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon")) * 1024
+
+class Peak(threading.Thread):
+    def run(self):
+        self.most, self.over = 0, False
+        while not self.over:
+            self.most = max(self.most, anonymous())
+            time.sleep(0.002)
+
+def grown(work):
+    before, peak = anonymous(), Peak()
+    peak.start()
+    work()
+    peak.over = True
+    peak.join()
+    print((peak.most - before) / 2**20)
+"""
+
+
+def megabytes(script: str, *arguments: object) -> float:
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED + script, *map(str, arguments)], capture_output=True, text=True, check=True
+    )
+    return float(done.stdout)
+
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="anonymous memory is read from /proc")
+
+
+def test_encoding_a_file_to_a_folder_does_not_hold_it(tmp_path):
+    line = " ".join(f"word{i * 7 % 1000}" for i in range(150)) + "\n"
+    (tmp_path / "text").write_text(line * (400_000_000 // len(line)))
+    script = "grown(lambda: paravec.encode(paravec.read(sys.argv[1]), sys.argv[2]))"
+    assert megabytes(script, tmp_path / "text", tmp_path / "corpus") < 200  # of 400 MB of text and 190 MB of tokens
+
+
+def test_training_on_a_mapped_corpus_does_not_hold_it(tmp_path):
+    line = " ".join(f"word{i * 7 % 1000}" for i in range(1500)) + "\n"
+    (tmp_path / "text").write_text(line * 10_000)
+    script = """
+paravec.encode(paravec.read(sys.argv[1]), sys.argv[2])
+fitting = paravec.ParagraphVector(vector_size=4, epochs=1, sample=1e-4, infer_max_iter=1)
+grown(lambda: fitting.fit(sys.argv[2]))
+"""
+    assert megabytes(script, tmp_path / "text", tmp_path / "corpus") < 20  # of 60 MB of tokens
