@@ -86,7 +86,8 @@ def test_wrong_usage_is_2_and_a_failure_is_1_each_with_a_sentence(folder):
     paravec("similar", folder / "model", code=2)
     assert paravec("info", folder / "nowhere", code=1).stderr.startswith("paravec: there is no model folder at")
     assert "corpus.text: No such file" in paravec("train", folder / "corpus.text", "-o", folder / "x", code=1).stderr
-    assert "is a paravec model" in paravec("train", folder / "model", "-o", folder / "x", code=2).stderr
+    for verb in (("train",), ("encode",)):
+        assert "is a paravec model" in paravec(*verb, folder / "model", "-o", folder / "x", code=1).stderr
     empty = paravec("train", "-", "-o", folder / "x", code=1)
     assert empty.stderr.strip() == "paravec: the corpus is empty: standard input holds no document; give at least one"
     assert "no document has the id 9999" in paravec("similar", folder / "model", "--id", "9999", code=1).stderr
@@ -218,3 +219,46 @@ def test_an_interrupted_encoding_leaves_nothing(tmp_path):
         endless.kill()
         assert run.stderr.read().rstrip().endswith("paravec: interrupted")
     assert os.listdir(tmp_path) == []
+
+
+def test_a_corpus_can_be_inferred_and_takes_no_options_of_reading(folder):
+    paravec("encode", folder / "corpus.txt", "-o", folder / "coded", "--quiet")
+    from_text = paravec("infer", folder / "model", folder / "corpus.txt").stdout
+    assert paravec("infer", folder / "model", folder / "coded").stdout == from_text
+    for option in (("--text", "body"), ("--encoding", "latin-1"), ("--pattern", "*.txt")):
+        wrong = paravec("train", folder / "coded", "-o", folder / "x", *option, code=2)
+        assert f"{option[0]} has no meaning" in wrong.stderr
+    assert (
+        "format='xml' is not one of"
+        in paravec("encode", folder / "corpus.txt", "-o", "x", "--format", "xml", code=2).stderr
+    )
+
+
+def test_a_terminated_encoding_leaves_nothing(tmp_path):
+    command = [*COMMAND, "encode", "-", "-o", str(tmp_path / "corpus")]
+    with (
+        subprocess.Popen(["yes", "the quick brown fox"], stdout=subprocess.PIPE) as endless,
+        subprocess.Popen(command, stdin=endless.stdout, stderr=subprocess.PIPE, text=True) as run,
+    ):
+        while not any(path.stat().st_size for path in tmp_path.rglob("*.part")):
+            time.sleep(0.05)
+        run.terminate()
+        assert run.wait(timeout=20) == 143
+        endless.kill()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_full_disk_is_a_sentence_with_the_place(tmp_path):
+    (tmp_path / "text").write_text("".join(f"word{i % 5000} and word{i % 70}\n" for i in range(50_000)))
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000)); " \
+        "from paravec.cli import main; main()"  # fmt: skip
+    for verb, name in (("encode", "corpus"), ("train", "model")):
+        arguments = [verb, tmp_path / "text", "-o", tmp_path / name, "--quiet"]
+        arguments += ["--epochs", "1"] if verb == "train" else []
+        command = [sys.executable, "-c", limited, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 1
+        assert done.stderr.startswith("paravec: ")
+        assert "File too large" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert os.listdir(tmp_path) == ["text"]

@@ -248,3 +248,17 @@ def test_an_ngram_that_is_its_own_beginning_is_refused(tmp_path):
     rewritten(tmp_path / "corpus", "prefix.bin", np.arange(n_words, n_words + len(prefix), dtype=np.int32))
     with pytest.raises(CorpusFormatError, match="n-grams of the vocabulary are damaged"):
         EncodedCorpus.open(tmp_path / "corpus")
+
+
+@pytest.mark.parametrize("manifest", ["{", "", None])
+def test_a_corpus_without_a_good_manifest_is_never_read_as_text(tmp_path, manifest):
+    encode(["a b", "b a"], tmp_path / "corpus")
+    path = tmp_path / "corpus" / "manifest.json"
+    path.unlink() if manifest is None else path.write_text(manifest)
+    for given in (tmp_path / "corpus", str(tmp_path / "corpus")):
+        with pytest.raises(CorpusFormatError, match=r"manifest.json .*; encode the corpus again"):
+            ParagraphVector().fit(given)
+    encode(["c d", "d c"], tmp_path / "corpus")  # which replaces it
+    assert EncodedCorpus.open(tmp_path / "corpus").words(-1) == ["d", "c"]
+    with pytest.raises(IndexError, match="there are 2 documents, and none at 2"):
+        EncodedCorpus.open(tmp_path / "corpus").words(2)

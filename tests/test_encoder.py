@@ -160,7 +160,7 @@ def test_a_given_vocabulary_may_have_ngrams_counted():
         ({"a": 1, "b": 0}, ValueError, "gives 'b' the count 0"),
         ({"a": 1, "b": 1.5}, ValueError, "gives 'b' the count 1.5"),
         (["x", "y"], ValueError, "none of the 2 words of the given vocabulary occurs"),
-        ([1, 2], TypeError, "the model's tokens are int, but a document is text"),
+        ([1, 2], TypeError, "the words of the vocabulary are int, but a document is text"),
     ],
 )
 def test_wrong_vocabularies_are_refused(vocabulary, kind, message):
@@ -322,7 +322,8 @@ def test_max_vocab_keeps_the_most_frequent():
 
 
 def test_words_that_are_all_forgotten_are_told():
-    with pytest.raises(ValueError, match="all words were forgotten on the way: there are more than max_unique=4"):
+    message = "all words were forgotten on the way: there are more than max_unique=4"
+    with pytest.warns(ForgottenWordsWarning), pytest.raises(ValueError, match=message):
         encode([f"w{i}" for i in range(100)], max_unique=4)
 
 
@@ -393,3 +394,14 @@ def test_a_list_may_change_while_its_documents_are_read():
     indexer = _core.Indexer("words", True, False, 2, 1000)
     assert len(indexer.add(from_texts)[0]) == 151
     assert len(indexer.add(from_lists)[0]) == 100
+
+
+def test_too_few_words_after_forgetting_say_so():
+    documents = [f"w{i} w{i // 2} common" for i in range(5000)]
+    with pytest.warns(ForgottenWordsWarning), pytest.raises(ValueError, match="raise max_unique, or lower min_count"):
+        encode(documents, max_unique=100)
+
+
+def test_a_mapping_is_no_list_of_documents():
+    with pytest.raises(TypeError, match="documents is a mapping; give its values"):
+        encode({"a": "a text"})

@@ -24,7 +24,12 @@ def replacing(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        yield fresh
+        try:
+            yield fresh
+        except OSError as error:
+            if error.filename is None and error.strerror is not None:  # a full disk does not say where
+                raise OSError(error.errno, error.strerror, str(target)) from error
+            raise
         _open_to_others(fresh)
         _sync(fresh)
         if target.exists():

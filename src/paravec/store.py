@@ -62,6 +62,8 @@ def load(cls: type[ParagraphVector], path: str | os.PathLike[str], tokenizer: To
             f"{_core.UNICODE_VERSION}: text with characters that are new since may be split otherwise",
             stacklevel=3,
         )
+    if tokenizer is not None and isinstance(about.get("settings"), dict):
+        about["settings"].update(lowercase=None, strip_tags=False)  # which a tokenizer of one's own decides
     try:
         own_tokenizer = about["settings"]["tokenizer"] is None
         if own_tokenizer and tokenizer is None:
@@ -200,7 +202,10 @@ def _read_json(path: Path) -> Any:
 
 
 def _write_arrays(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    try:
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
+    except SafetensorError as error:  # a full disk, say
+        raise OSError(f"{path.name} cannot be written: {error}") from None
 
 
 def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:

@@ -44,6 +44,8 @@ def words(text: str, *, lowercase: bool = True, strip_tags: bool = False) -> lis
     """
     from paravec import _core
 
+    if not isinstance(text, str):
+        raise TypeError(f"text is a {type(text).__name__}; give a string")
     return _core.tokenize(text, "words", lowercase, strip_tags)
 
 

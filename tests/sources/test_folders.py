@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import gzip
 import lzma
 import os
@@ -297,3 +298,28 @@ def test_a_zst_file_without_its_library_names_the_extra(tmp_path, monkeypatch):
     if sys.version_info < (3, 14):
         with pytest.raises(ImportError, match=r"a \.zst file needs zstandard .*; pip install 'paravec\[zst\]'"):
             read(path)
+
+
+def test_a_broken_archive_is_closed_at_once(tmp_path):
+    whole = tar_of({"a.txt": b"one" * 1000, "b.txt": b"two" * 1000})
+    write(tmp_path, {"cut.tar": whole[:1500], "cut.tar.xz": lzma.compress(whole)[:-30]})
+    gc.disable()
+    try:
+        for name in ("cut.tar", "cut.tar.xz"):
+            with contextlib.suppress(SourceError):
+                texts_of(tmp_path / name)
+            held = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if fd.isdecimal()
+                    and os.path.exists(f"/proc/self/fd/{fd}")]  # fmt: skip
+            assert not [path for path in held if path.endswith(name)]
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("what", "marks"),
+    [("corpus", ("tokens.bin", "offsets.bin")), ("model", ("settings.json", "vocabulary.safetensors"))],
+)
+def test_folders_of_our_own_are_no_documents(tmp_path, what, marks):
+    write(tmp_path, dict.fromkeys(marks, b""))
+    with pytest.raises(SourceError, match=f"is a paravec {what}, which holds no text"):
+        read(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from typing import Any
@@ -25,6 +26,7 @@ for verb in (encode, train, infer, similar, info, demo):
 def main() -> None:
     """Runs the command line: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Errors are one sentence."""
     warnings.showwarning = _show_warning
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing half-written stays behind
     try:
         app()
     except SystemExit as end:

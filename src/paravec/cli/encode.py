@@ -29,16 +29,13 @@ def encode(
     how = options.taken(given)
     options.checked(Encoding, given)
     from paravec.corpus.encode import encode as encode_corpus
-    from paravec.corpus.folder import check_corpus_target, is_corpus
-    from paravec.sources import read
+    from paravec.corpus.folder import check_corpus_target
 
     check_corpus_target(out)
-    if is_corpus(input):
-        raise typer.BadParameter(f"{input} is an encoded corpus already; give the documents it was made of")
     if quiet:
         warnings.simplefilter("ignore")
     began = time.perf_counter()
-    source = read(input, **how)
+    source = options.source_of(input, how)
     words = options.vocabulary_of(vocabulary)
     corpus = encode_corpus(source, out, vocabulary=words, progress=not quiet, **given)
     if not quiet:

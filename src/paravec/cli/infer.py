@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import Annotated, Any
 
 import typer
 
 from paravec.cli import options
+from paravec.errors import UnknownWordsWarning
 
 
 def register(app: typer.Typer) -> None:
@@ -18,18 +20,23 @@ def register(app: typer.Typer) -> None:
 
 def infer(
     model: Annotated[str, typer.Argument(help="a model's folder")],
-    input: Annotated[str, typer.Argument(help=options.INPUT_HELP)] = "-",
+    input: Annotated[str, typer.Argument(help=f"{options.INPUT_HELP}; or a corpus")] = "-",
     n_jobs: Annotated[int, typer.Option(help="threads; -1 for all cores")] = -1,
     **how: Any,
 ) -> None:
     """Writes a JSON line {"id", "vector"} for every document of INPUT; those without ids are numbered from 1."""
+    from paravec.corpus import EncodedCorpus
     from paravec.estimator import ParagraphVector
-    from paravec.sources import read
 
-    source = read(input, **how)
+    source = options.corpus_or_source(input, how)
     estimator = ParagraphVector.load(model).set_params(n_jobs=n_jobs)
     number, unknown = 0, []
-    for ids, vectors in estimator.transform_blocks(source):
+    if isinstance(source, EncodedCorpus):
+        warnings.simplefilter("ignore", UnknownWordsWarning)  # told below
+        found: Any = [(source.ids, estimator.transform(source))]
+    else:
+        found = estimator.transform_blocks(source)
+    for ids, vectors in found:
         names = range(number + 1, number + 1 + len(vectors)) if ids is None else ids
         for id, vector in zip(names, vectors, strict=True):
             number += 1

@@ -96,6 +96,32 @@ def checked(settings: type[Encoding], given: dict[str, Any]) -> None:
         raise typer.BadParameter(str(error)) from None
 
 
+def source_of(input: str, how: dict[str, Any]) -> Any:
+    """What is to be read, by :func:`paravec.read`; wrong options are wrong usage."""
+    from paravec.errors import SourceError
+    from paravec.sources import read
+
+    try:
+        return read(input, **how)
+    except SourceError:
+        raise
+    except (ValueError, TypeError) as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def corpus_or_source(input: str, how: dict[str, Any]) -> Any:
+    """An encoded corpus, for which options of reading have no meaning, or what is to be read."""
+    from paravec.corpus.encode import corpus_of
+
+    corpus = corpus_of(input)
+    if corpus is None:
+        return source_of(input, how)
+    for name, parameter in inspect.signature(input_options).parameters.items():
+        if how[name] != parameter.default:
+            raise typer.BadParameter(f"--{name} has no meaning for {input}, which is encoded already; leave it out")
+    return corpus
+
+
 Vocabulary = Annotated[
     str | None, typer.Option(help="a file of words to know, one a line, each with a tab and its count if that is known")
 ]

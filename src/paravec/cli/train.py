@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -33,19 +32,16 @@ def train(
     how = options.taken(given)
     options.checked(Settings, given)
     from paravec import store
-    from paravec.corpus.encode import corpus_of
     from paravec.estimator import ParagraphVector
-    from paravec.sources import read
 
     store.check_model_target(out)
-    if store.is_model(Path(input)):
-        raise typer.BadParameter(f"{input} is a paravec model; give the documents to learn from")
     if quiet:
         warnings.simplefilter("ignore")
     began = time.perf_counter()
+    source = options.corpus_or_source(input, how)
     words = options.vocabulary_of(vocabulary)
     estimator = ParagraphVector(random_state=random_state, verbose=not quiet, vocabulary=words, **given)
-    estimator.fit(corpus_of(input) or read(input, **how))
+    estimator.fit(source)
     estimator.save(out)
     if not quiet:
         seconds = time.perf_counter() - began

@@ -66,8 +66,10 @@ class EncodedCorpus:
 
     def words(self, i: int) -> list[Token]:
         """The words of document `i` that the vocabulary knows."""
+        if not -len(self) <= i < len(self):
+            raise IndexError(f"there are {len(self)} documents, and none at {i}")
         known = self.vocabulary.words
-        return [known[token] for token in self.documents[i].tolist() if token < len(known)]
+        return [known[token] for token in self.documents[i % len(self)].tolist() if token < len(known)]
 
     def save(self, path: str | Path) -> None:
         """Writes the corpus to a folder."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ def check_documents(documents: object) -> Any:
         raise TypeError(
             f"documents is {_what(documents)}, a table; give one column of it, or paravec.read(table, text=..., id=...)"
         )
+    if isinstance(documents, Mapping):
+        raise TypeError("documents is a mapping; give its values as documents and its keys as ids")
     if not isinstance(documents, Iterable):
         raise TypeError(f"documents is {_what(documents)}; give a list of strings or of lists of tokens")
     if type(documents).__module__.startswith("pyarrow"):
@@ -93,7 +95,7 @@ class Reader:
         if self.kind is not None and self.kind is not kind:
             token, where = self._example
             what = f"{where} has the {self.kind.__name__} {token!r}" if where else "a document is text"
-            raise TypeError(f"the model's tokens are {kind.__name__}, but {what}; give documents as in fit")
+            raise TypeError(f"the words of the vocabulary are {kind.__name__}, but {what}; give documents of that kind")
 
     def _is(self, text: bool, place: Any, i: int, document: object) -> None:
         if self._text is None:

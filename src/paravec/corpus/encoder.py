@@ -203,14 +203,14 @@ class Encoder:
         words, counts, self._ids = self._indexer.most_frequent(
             settings.min_count, settings.max_vocab or 2**31 - 1, integers
         )
+        _warn_of_forgotten("words", self._indexer.pruned, settings.max_unique, settings)
         if not words:
             self._refuse_rare_words(integers)
         if len(words) == 1:
             raise ValueError(
                 f"only one word, {words[0]!r}, occurs min_count={settings.min_count} times, so there is nothing to "
-                f"predict; lower min_count, or give more text"
+                f"predict; {self._more_words()}"
             )
-        _warn_of_forgotten("words", self._indexer.pruned, settings.max_unique, settings)
         return Vocabulary.of_words(words, counts)
 
     def _refuse_rare_words(self, integers: bool) -> NoReturn:
@@ -222,8 +222,13 @@ class Encoder:
             )
         raise ValueError(
             f"no word occurs min_count={self._encoding.min_count} times (the most frequent, {tops[0]!r}, {counts[0]} "
-            f"times in {self._spool.n_documents} documents); lower min_count"
+            f"times in {self._spool.n_documents} documents); {self._more_words()}"
         )
+
+    def _more_words(self) -> str:
+        """What a user can do who has too few words."""
+        forgotten = self._indexer.pruned[0] > 0
+        return "raise max_unique, or lower min_count" if forgotten else "lower min_count, or give more text"
 
     def _given_words(self, given: GivenVocabulary) -> Vocabulary:
         if given.vocabulary is not None:

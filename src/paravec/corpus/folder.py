@@ -71,7 +71,9 @@ def check_corpus_target(path: str | os.PathLike[str]) -> Path:
 
 
 def is_corpus(path: str | os.PathLike[str]) -> bool:
-    """Whether a folder says that it is an encoded corpus."""
+    """Whether a folder says that it is an encoded corpus, or has the files of one that is damaged."""
+    if all((Path(path) / name).is_file() for name in ("tokens.bin", "offsets.bin")):
+        return True
     try:
         return bool(_read_manifest(Path(path))["format"] == FORMAT)
     except (CorpusFormatError, KeyError, TypeError):
@@ -264,11 +266,11 @@ def _read_manifest(folder: Path) -> Any:
         with open(path, "rb") as file:
             text = file.read(_LARGEST_MANIFEST + 1)
     except OSError as error:
-        raise CorpusFormatError(f"{path} cannot be read: {error.strerror}") from None
+        raise CorpusFormatError(f"{path} cannot be read: {error.strerror}; encode the corpus again") from None
     try:
         about = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CorpusFormatError(f"{path} is not JSON: {error}") from None
+        raise CorpusFormatError(f"{path} is not JSON: {error}; encode the corpus again") from None
     if len(text) > _LARGEST_MANIFEST or not isinstance(about, dict):
         raise CorpusFormatError(f"{path} does not describe a paravec corpus")
     return about
@@ -283,7 +285,7 @@ def _mapped(path: Path, told: dict[str, Any], dtype: np.dtype[Any], length: int 
     try:
         size = path.stat().st_size
     except OSError as error:
-        raise CorpusFormatError(f"{path} cannot be read: {error.strerror}") from None
+        raise CorpusFormatError(f"{path} cannot be read: {error.strerror}; encode the corpus again") from None
     if size != told["length"] * dtype.itemsize:
         raise CorpusFormatError(
             f"{path} has {size} bytes, but its manifest says {told['length'] * dtype.itemsize}; encode the corpus again"

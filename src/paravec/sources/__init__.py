@@ -5,9 +5,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from typing import Any
 
+from paravec.errors import SourceError
 from paravec.sources.block import Block, Gathering, Source, StringColumn, counted
 from paravec.sources.columns import arrow_blocks, parquet_blocks, pyarrow
 from paravec.sources.files import ARCHIVES, Stream, kind_of, zstandard
@@ -88,6 +90,7 @@ def _refuse_encoding(decoding: Decoding, what: str) -> None:
 
 def _path_source(path: str, columns: Columns, format: str, pattern: str, decoding: Decoding) -> Source:
     name = "standard input" if path == "-" else printable(path)
+    _refuse_our_own(path, name)
     kinds, total, holds_many = _inside(path, pattern)
     if pattern != "*" and not holds_many:
         raise ValueError(f"pattern={pattern!r} is for folders and archives, but {name} is neither; leave it out")
@@ -103,6 +106,16 @@ def _path_source(path: str, columns: Columns, format: str, pattern: str, decodin
         zstandard()
     make = partial(_path_blocks, path, columns, format, pattern, decoding)
     return Source(name, make, total=total, unit="bytes", once=path == "-")
+
+
+def _refuse_our_own(path: str, name: str) -> None:
+    """A folder that paravec made holds arrays, not documents."""
+    for what, marks in (
+        ("corpus", ("tokens.bin", "offsets.bin")),
+        ("model", ("settings.json", "vocabulary.safetensors")),
+    ):
+        if all(os.path.isfile(os.path.join(path, mark)) for mark in marks):
+            raise SourceError(f"{name} is a paravec {what}, which holds no text; give the documents it was made of")
 
 
 def _inside(path: str, pattern: str) -> tuple[set[str], int | None, bool]:
@@ -128,11 +141,12 @@ def _format_of(kinds: set[str], holds_many: bool) -> str:
 
 
 def _path_blocks(path: str, columns: Columns, format: str, pattern: str, decoding: Decoding) -> Iterator[Block]:
-    if format == "files":
-        yield from _file_blocks(parts(path, pattern), decoding)
-        return
-    for part in parts(path, pattern):
-        yield from _part_blocks(part.stream, columns, format, decoding)
+    with closing(parts(path, pattern)) as found:
+        if format == "files":
+            yield from _file_blocks(found, decoding)
+            return
+        for part in found:
+            yield from _part_blocks(part.stream, columns, format, decoding)
 
 
 def _part_blocks(stream: Stream, columns: Columns, format: str, decoding: Decoding) -> Iterator[Block]:

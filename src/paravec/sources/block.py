@@ -130,6 +130,7 @@ def _ahead(blocks: Iterator[Block]) -> Iterator[Block]:
                 yield block
         finally:
             wait([coming])  # a generator cannot be closed while it runs
+            del coming  # whose error would hold this frame, and so the files, until they are collected
 
 
 class Notes:

@@ -6,7 +6,7 @@ import os
 import stat
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
@@ -34,7 +34,7 @@ class _File:
     size: int
 
 
-def parts(path: str, pattern: str) -> Iterator[Part]:
+def parts(path: str, pattern: str) -> Generator[Part]:
     """The files of a source one after another, those in archives too."""
     if path == "-":
         yield Part("-", standard_input())
