@@ -136,6 +136,7 @@ class Encoder:
         self._given_ids = ids
         self._first_number = 0
         self._indexer = _core.Indexer(*_splitting(encoding), self._threads, encoding.max_unique)
+        self._forgotten = _Forgotten("words", encoding.max_unique, encoding)
         self._ids = np.zeros(0, dtype=np.int32)  # of provisional numbers
         self._vocabulary: Vocabulary | None = None
 
@@ -147,6 +148,7 @@ class Encoder:
             documents = self._reader.documents(block)
             if self._given is None:
                 self._spool.add(*self._indexer.add(documents))
+                self._forgotten.announce(self._indexer.pruned)
             else:
                 self._reader.check_kind(type(self._given.words[0]))
                 self._spool.add(*self._given.lexicon.encode(documents, *_splitting(self._encoding), self._threads))
@@ -203,7 +205,7 @@ class Encoder:
         words, counts, self._ids = self._indexer.most_frequent(
             settings.min_count, settings.max_vocab or 2**31 - 1, integers
         )
-        _warn_of_forgotten("words", self._indexer.pruned, settings.max_unique, settings)
+        self._forgotten.tell(self._indexer.pruned)
         if not words:
             self._refuse_rare_words(integers)
         if len(words) == 1:
@@ -249,15 +251,17 @@ class Encoder:
         settings = self._encoding
         limit = settings.max_unique * _NGRAMS_A_WORD
         counter = _core.NgramCounter(len(words.words), self._threads, limit)
+        forgotten = _Forgotten("n-grams", limit, settings)
         found = []
         for n in range(2, settings.ngrams + 1):
             done = 0
             for tokens, offsets in self._spool:
                 counter.add(_core.renumber(tokens, self._ids, self._threads), offsets)
+                forgotten.announce(counter.pruned)
                 done += len(offsets) - 1
                 self._tell(f"counting {n}-grams", done, self._spool.n_documents, "documents")
             found.append(counter.close(settings.ngram_floor))
-        _warn_of_forgotten("n-grams", counter.pruned, limit, settings)
+        forgotten.tell(counter.pruned)
         return words.with_ngrams(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
@@ -287,13 +291,28 @@ def _splitting(encoding: Encoding) -> tuple[str, bool, bool]:
     return tokenizer, encoding.lowers, encoding.strip_tags
 
 
-def _warn_of_forgotten(what: str, pruned: tuple[int, int, int], limit: int, settings: Encoding) -> None:
-    times, words, lost = pruned
-    if times:
-        warnings.warn(
-            f"there are more than {limit:,} different {what}: {words:,} of the rarest were forgotten on the way, in "
-            f"{times} {'turn' if times == 1 else 'turns'}, so a count may be too low by up to {lost}; raise "
-            f"max_unique={settings.max_unique} if there is memory",
-            ForgottenWordsWarning,
-            stacklevel=2,
-        )
+class _Forgotten:
+    """Announces that words (or n-grams) are forgotten when it begins, and how many it were when all is counted."""
+
+    def __init__(self, what: str, limit: int, settings: Encoding) -> None:
+        self._what, self._limit, self._max_unique = what, limit, settings.max_unique
+        self._announced = False
+
+    def announce(self, pruned: tuple[int, int, int]) -> None:
+        if pruned[0] and not self._announced:
+            self._announced = True
+            self._warn(
+                f"there are more than {self._limit:,} different {self._what}: the rarest are forgotten from here on; "
+                f"raise max_unique={self._max_unique} if there is memory"
+            )
+
+    def tell(self, pruned: tuple[int, int, int]) -> None:
+        times, words, lost = pruned
+        if times:
+            self._warn(
+                f"{words:,} {self._what} were forgotten on the way, in {times} {'turn' if times == 1 else 'turns'}, so "
+                f"a count may be too low by up to {lost}"
+            )
+
+    def _warn(self, message: str) -> None:
+        warnings.warn(message, ForgottenWordsWarning, stacklevel=4)
