@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from paravec import EncodedCorpus, ParagraphVector
+from paravec import EncodedCorpus, ParagraphVector, __version__
 
 COMMAND = [sys.executable, "-m", "paravec"]
 
@@ -262,3 +262,7 @@ def test_a_full_disk_is_a_sentence_with_the_place(tmp_path):
         assert "File too large" in done.stderr
         assert "Traceback" not in done.stderr
         assert os.listdir(tmp_path) == ["text"]
+
+
+def test_the_version_is_told():
+    assert paravec("--version").stdout == f"paravec {__version__}\n"

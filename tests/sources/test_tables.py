@@ -254,3 +254,11 @@ def test_tables_without_pyarrow_name_the_extra(tmp_path, monkeypatch, suffix):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ImportError, match=rf"format='{suffix}' needs pyarrow .*; pip install 'paravec\[tables\]'"):
         read(path)
+
+
+def test_a_json_file_is_asked_what_it_is(tmp_path):
+    path = write(tmp_path / "a.json", jsonl(ROWS))
+    with pytest.raises(ValueError, match=r"a\.json may be JSON lines or one value: give format='jsonl'"):
+        read(path)
+    assert texts_of(path, format="jsonl") == TEXTS
+    assert len(texts_of(tmp_path)) == 1  # in a folder it is a document

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import warnings
-from typing import Any
+from importlib import metadata
+from typing import Annotated, Any
 
 import typer
 
@@ -15,10 +16,23 @@ app = typer.Typer(
     name="paravec",
     help="Document vectors learned from your own corpus (Paragraph Vector).",
     no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+
+@app.callback()
+def _about(
+    version: Annotated[bool, typer.Option("--version", is_eager=True, help="show the version and exit")] = False,
+) -> None:
+    """Document vectors learned from your own corpus (Paragraph Vector)."""
+    if version:
+        print(f"paravec {metadata.version('paravec')}")
+        raise typer.Exit
+
+
 for verb in (encode, train, infer, similar, info, demo):
     verb.register(app)
 

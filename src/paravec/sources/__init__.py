@@ -95,6 +95,8 @@ def _path_source(path: str, columns: Columns, format: str, pattern: str, decodin
     if pattern != "*" and not holds_many:
         raise ValueError(f"pattern={pattern!r} is for folders and archives, but {name} is neither; leave it out")
     if format == "auto":
+        if kind_of(path)[0] == "json":
+            raise ValueError(f"{name} may be JSON lines or one value: give format='jsonl' if every line is an object")
         format = _format_of(kinds, holds_many)
     if format not in _TABLES and columns.are_given:
         what = f"{name} is read as format={format!r}, which has none"

@@ -23,6 +23,7 @@ from paravec.errors import SourceError
 COMPRESSIONS = (".gz", ".xz", ".bz2", ".zst")
 _SHORT = {".tgz": ".tar.gz", ".txz": ".tar.xz", ".tbz2": ".tar.bz2", ".tzst": ".tar.zst"}
 _KINDS = {
+    ".json": "json",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".csv": "csv",
