@@ -27,7 +27,7 @@ MODELS = [
 @pytest.fixture(scope="module", params=MODELS, ids=str)
 def fitted(request, python_docs):
     texts = [text for _, text in python_docs[:300]]
-    settings = {"window": 4, "vector_size": 12, "epochs": 4, "min_count": 3, "n_jobs": 2, **request.param}
+    settings = {"window": 4, "vector_size": 12, "epochs": 4, "min_count": 3, **request.param}
     return ParagraphVector(**settings).fit(texts)
 
 
