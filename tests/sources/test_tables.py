@@ -13,17 +13,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from source_files import PACK, anew, ipc, jsonl, parquet, separated, texts_of, write
+from source_files import KEYS, PACK, ROWS, TEXTS, TOKENS, anew, ipc, jsonl, parquet, separated, texts_of, write
 
 from paravec.errors import SourceError
 from paravec.sources import StringColumn, block, read
 
 os.environ["HF_HUB_OFFLINE"] = os.environ["HF_DATASETS_OFFLINE"] = "1"
-
-TEXTS = ["the first", "", "dritte,\tZeile: äöü", 'two\nlines, "quoted"', "四"]
-KEYS = ["a", "b", "c", "ä", "e"]
-ROWS = [{"key": key, "text": text, "other": 1.5} for key, text in zip(KEYS, TEXTS, strict=True)]
-TOKENS = [["a", "b"], [], ["ä"]]
 
 
 # Files

@@ -50,7 +50,7 @@ def encode(
     (['the', 'cat'], ['ran'])
 
     """
-    if corpus_of(X) is not None:
+    if _is_encoded(X):
         raise ValueError("X is an encoded corpus already; give the documents it was made of")
     chosen = Encoding(**encoding)
     given = None if vocabulary is None else GivenVocabulary(vocabulary)
@@ -90,4 +90,8 @@ def corpus_of(X: Any) -> EncodedCorpus | None:
     """X if it is an encoded corpus, or the path of one."""
     if isinstance(X, EncodedCorpus):
         return X
-    return open_corpus(X) if isinstance(X, (str, os.PathLike)) and is_corpus(X) else None
+    return open_corpus(X) if _is_encoded(X) else None
+
+
+def _is_encoded(X: Any) -> bool:
+    return isinstance(X, EncodedCorpus) or (isinstance(X, (str, os.PathLike)) and is_corpus(X))

@@ -22,6 +22,7 @@ from paravec.corpus.labels import LabelCollector
 from paravec.errors import ForgottenWordsWarning, ReplacedBytesWarning
 from paravec.settings import Encoding, threads
 from paravec.sources import Source
+from paravec.sources.block import Notes
 from paravec.vocab import GivenVocabulary, Vocabulary
 
 Chunk = tuple[NDArray[np.int32], NDArray[np.int64]]  # tokens and offsets of some documents
@@ -61,9 +62,9 @@ class MemorySpool:
         return iter(self._chunks)
 
 
-def learn(documents: Any, encoding: Encoding, given: GivenVocabulary | None = None) -> tuple[Vocabulary, Corpus]:
+def learn(documents: Any, encoding: Encoding) -> tuple[Vocabulary, Corpus]:
     """The vocabulary of some documents, and the documents in its ids: one pass over the input."""
-    encoder = Encoder(encoding, MemorySpool(), given)
+    encoder = Encoder(encoding, MemorySpool())
     encoder.read(as_source(documents))
     vocabulary = encoder.vocabulary()
     return vocabulary, joined(encoder.encoded(), threads(encoding.n_jobs))
@@ -80,14 +81,14 @@ def encode_blocks(
 ) -> Iterator[tuple[Chunk, list[str | int] | None]]:
     """The documents of a source block by block, with their ids if they have any."""
     reader = Reader(encoding.tokenizer)
-    replaced = _Replaced()
+    replaced = Notes()
     for block in source.blocks():
         documents = reader.documents(block)
         reader.check_kind(type(vocabulary.words[0]))
         replaced.add(block.replaced, block.first_replaced)
         words, offsets = vocabulary.lexicon.encode(documents, *_splitting(encoding), threads(encoding.n_jobs))
         yield vocabulary.ngram_table.attach(words, offsets, encoding.ngrams, threads(encoding.n_jobs)), block.ids
-    replaced.warn(source.name)
+    _warn_of_replaced(replaced, source.name)
 
 
 def in_ids_of(corpus: EncodedCorpus, vocabulary: Vocabulary, encoding: Encoding) -> Corpus:
@@ -142,7 +143,7 @@ class Encoder:
 
     def read(self, source: Source) -> None:
         """Reads all documents, and counts their words."""
-        replaced = _Replaced()
+        replaced = Notes()
         self._first_number = source.numbered_from
         for block in source.blocks():
             documents = self._reader.documents(block)
@@ -156,7 +157,7 @@ class Encoder:
                 self._labels.add(block.ids, block.place)
             replaced.add(block.replaced, block.first_replaced)
             self._tell("reading", block.done, source.total, source.unit)
-        replaced.warn(source.name)
+        _warn_of_replaced(replaced, source.name)
         if not self._spool.n_documents:
             raise ValueError(f"the corpus is empty: {source.name} holds no document; give at least one")
         if not self._spool.n_tokens:
@@ -265,24 +266,15 @@ class Encoder:
         return words.with_ngrams(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
 
-class _Replaced:
-    """How many invalid byte sequences were replaced, and where the first was."""
-
-    def __init__(self) -> None:
-        self.count, self.first = 0, ""
-
-    def add(self, count: int, first: str) -> None:
-        self.first = self.first or first
-        self.count += count
-
-    def warn(self, name: str) -> None:
-        if self.count:
-            warnings.warn(
-                f"{self.count} byte sequences of {name} are not UTF-8 and were replaced by U+FFFD (the first: "
-                f"{self.first}); give its encoding, or errors='strict' to refuse them",
-                ReplacedBytesWarning,
-                stacklevel=2,
-            )
+def _warn_of_replaced(notes: Notes, name: str) -> None:
+    taken = notes.take()
+    if taken["replaced"]:
+        warnings.warn(
+            f"{taken['replaced']} byte sequences of {name} are not UTF-8 and were replaced by U+FFFD (the first: "
+            f"{taken['first_replaced']}); give its encoding, or errors='strict' to refuse them",
+            ReplacedBytesWarning,
+            stacklevel=3,
+        )
 
 
 def _splitting(encoding: Encoding) -> tuple[str, bool, bool]:
