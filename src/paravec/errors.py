@@ -13,6 +13,10 @@ class CorpusFormatError(ValueError):
     """A folder is not an encoded corpus, or not one that can be trusted."""
 
 
+class TensorError(ValueError):
+    """A file of arrays is not one, or not one that can be trusted."""
+
+
 class SourceError(ValueError):
     """A source cannot be read, or not as what it was said to be."""
 

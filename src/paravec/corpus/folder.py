@@ -24,6 +24,7 @@ from paravec.errors import CorpusFormatError
 from paravec.folders import check_target, replacing
 from paravec.settings import Encoding
 from paravec.sources import Source
+from paravec.tensors import crc32, write_all
 from paravec.text import Token
 from paravec.vocab import GivenVocabulary, Vocabulary
 
@@ -32,7 +33,6 @@ VERSION = 1
 MANIFEST = "manifest.json"
 _LARGEST_MANIFEST = 1 << 20
 _LONGEST_NGRAM = 16
-_PIECE = 1 << 20  # bytes that are checked at once
 
 
 def encode_to_folder(
@@ -92,8 +92,8 @@ class FileSpool:
 
     def add(self, tokens: NDArray[np.int32], offsets: NDArray[np.int64]) -> None:
         """See :class:`paravec.corpus.encoder.Spool`."""
-        _write_all(self._tokens, tokens)
-        _write_all(self._lengths, np.diff(offsets))
+        write_all(self._tokens, tokens)
+        write_all(self._lengths, np.diff(offsets))
         self._sizes.append((len(tokens), len(offsets) - 1))
         self.n_documents += len(offsets) - 1
         self.n_tokens += len(tokens)
@@ -129,7 +129,7 @@ class _ArrayFile:
 
     def write(self, array: NDArray[Any]) -> None:
         data = np.ascontiguousarray(array, dtype=self._dtype)
-        _write_all(self._file, data)
+        write_all(self._file, data)
         self._checksum = zlib.crc32(data.data, self._checksum)
         self._length += len(data)
 
@@ -137,13 +137,6 @@ class _ArrayFile:
         """Sees the file to disk; says what the manifest has to know."""
         os.fsync(self._file.fileno())
         return {"dtype": str(self._dtype.name), "length": self._length, "crc32": f"{self._checksum:08x}"}
-
-
-def _write_all(file: Any, array: NDArray[Any]) -> None:
-    """A raw file may take less than it is given."""
-    left = np.ascontiguousarray(array).data.cast("B") if len(array) else memoryview(b"")
-    while left:
-        left = left[file.write(left) :]
 
 
 def _write(
@@ -294,18 +287,10 @@ def _mapped(path: Path, told: dict[str, Any], dtype: np.dtype[Any], length: int 
         return np.zeros(0, dtype=dtype)
     if not path.is_file():
         raise CorpusFormatError(f"{path} is not a file")
-    if check and f"{_checksum(path):08x}" != told["crc32"]:
+    if check and f"{crc32(path):08x}" != told["crc32"]:
         raise CorpusFormatError(f"{path} does not have the checksum of its manifest; encode the corpus again")
     mapped: NDArray[Any] = np.memmap(path, dtype=dtype.newbyteorder("<"), mode="r")
     return np.asarray(mapped)
-
-
-def _checksum(path: Path) -> int:
-    value = 0
-    with open(path, "rb", buffering=0) as file:
-        while piece := file.read(_PIECE):
-            value = zlib.crc32(piece, value)
-    return value
 
 
 def _unpacked(name: str, files: dict[str, Any], array: Any, length: int) -> Labels:
