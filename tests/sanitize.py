@@ -12,14 +12,15 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-ENGINE = ["tests/test_parity.py", "tests/test_training.py", "tests/test_inference.py"]
+FROZEN = ["tests/test_inference.py", "tests/test_score.py"]
+ENGINE = ["tests/test_parity.py", "tests/test_training.py", *FROZEN]
 TEXT = ["tests/test_text.py", "tests/test_encoder.py"]
 KINDS = {
     "address,undefined": (
         "libasan.so",
-        ["tests/test_parity.py", "tests/test_training.py", "tests/test_inference.py", *TEXT],
+        [*ENGINE, *TEXT],
     ),
-    "thread": ("libtsan.so", ["tests/test_inference.py", *TEXT, "-k", "same_bits or instruction or zero or threads"]),
+    "thread": ("libtsan.so", [*FROZEN, *TEXT, "-k", "same_bits or instruction or zero or threads"]),
 }
 OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0",  # the interpreter's own

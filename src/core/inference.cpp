@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "lbfgs.hpp"
@@ -26,7 +25,12 @@ double square(const double* x, int n) {
 
 // --- A document ---
 
-// One thread's room for inference.
+struct Scored {
+  double objective = 0;
+  int64_t targets = 0;
+};
+
+// One thread's room for inference and scores.
 class Solver {
  public:
   Solver(const Frozen& frozen, int64_t longest, int64_t path)
@@ -54,6 +58,14 @@ class Solver {
       for (int32_t row : touched_) local_[row] = -1;
     }
     for (int i = 0; i < a.vector_size; ++i) out[i] = static_cast<float>(d[i]);
+  }
+
+  Scored score(const Document& document, const float* vector) {
+    const Architecture& a = frozen_.task.architecture;
+    std::vector<double> d(vector, vector + a.vector_size);
+    const int64_t targets = count_of(predicted(frozen_.task, document.length));
+    if (!a.dm && a.output == Output::Softmax) return {Softmax(frozen_, d.data(), document).log_likelihood(), targets};
+    return {Stepped(frozen_, d.data(), buffers_.workspace, document).log_likelihood(), targets};
   }
 
  private:
@@ -93,17 +105,18 @@ class Solver {
       if (at == counts_.size()) counts_.resize(at + 2);
       ++counts_[at + label];
     };
+    const Range range = predicted(frozen_.task, document.length);
     if (a.output == Output::Hs) {
-      for (int64_t i = 0; i < document.length; ++i)
+      for (int64_t i = range.begin; i < range.end; i += range.step)
         for (int64_t n = tables.path_offsets[document.tokens[i]]; n < tables.path_offsets[document.tokens[i] + 1]; ++n)
           count(tables.path_nodes[n], !tables.path_codes[n]);
     } else {
-      for (int64_t first = 0; first < document.length; first += kChunk) {
-        const int64_t n = std::min<int64_t>(kChunk, document.length - first);
+      for (int64_t first = range.begin; first < range.end; first += kChunk * range.step) {
+        const int64_t n = std::min<int64_t>(kChunk, count_of({first, range.end, range.step}));
         int32_t* noise = buffers_.workspace.noise;
-        frozen_.kernels.noise(frozen_.task, document.draw_key, first, n, noise);
+        frozen_.kernels.noise(frozen_.task, document.draw_key, first, range.step, n, noise);
         for (int64_t i = 0; i < n; ++i) {
-          const int32_t target = document.tokens[first + i];
+          const int32_t target = document.tokens[first + i * range.step];
           count(target, true);
           for (int k = 0; k < a.negative; ++k)
             if (noise[i * a.negative + k] != target) count(noise[i * a.negative + k], false);
@@ -180,15 +193,15 @@ class Solver {
       for (int32_t row : touched_) local_[row] = -1;
       return scale;
     }
-    const Range range = a.dm ? predicted(a, document.length) : Range{0, document.length};
+    const Range range = predicted(frozen_.task, document.length);
     const auto add = [&](int64_t row, double weight) {
       const float* u = row_of(frozen_.task.parameters.outputs, row);
       const double scaled = weight * inverse_norm(frozen_, row);
       for (int i = 0; i < a.vector_size; ++i) d[i] += scaled * u[i];
     };
-    const double share = static_cast<double>(range.end - range.begin) / static_cast<double>(frozen_.n_rows);
+    const double share = static_cast<double>(count_of(range)) / static_cast<double>(frozen_.n_rows);
     for (int64_t row = 0; row < frozen_.n_rows; ++row) add(row, -share);
-    for (int64_t i = range.begin; i < range.end; ++i) add(document.tokens[i], 1.0);
+    for (int64_t i = range.begin; i < range.end; i += range.step) add(document.tokens[i], 1.0);
     return to_unit(d);
   }
 
@@ -212,6 +225,43 @@ class Solver {
   Floats scale_, offset_, up_, down_, rows_;
 };
 
+// Calls work(solver, document) for every document that has a target that counts. Returns false when interrupted.
+template <class Work>
+bool each_document(const Kernels& kernels, Task task, const Corpus& corpus, int64_t count, const Inference& how, int threads,
+                   const std::function<bool()>& interrupted, Work work) {
+  StopFlag stop;
+  task.stop = &stop.value;
+  task.frozen = true;
+  task.part = how.part;
+  task.noise = stream(how.seed, InferenceNoise, 0, task.architecture.dm);
+  const int64_t n_rows = task.architecture.output == Output::Hs ? task.tables.n_targets - 1 : task.tables.n_targets;
+  const Frozen frozen = {kernels, task, how, n_rows, task.architecture.cosine};
+
+  int64_t longest = 0;
+  for (int64_t i = 0; i < count; ++i) longest = std::max(longest, corpus.offsets[i + 1] - corpus.offsets[i]);
+  const int64_t path = longest_path(task.tables);
+  Dealer dealer(count, 1);
+
+  constexpr int64_t kAtOnce = 4096;  // so few tokens are done before a thread would have started
+  const bool at_once = corpus.offsets[count] - corpus.offsets[0] <= kAtOnce && task.architecture.output != Output::Softmax;
+
+  const auto some = [&](int) {
+    Solver solver(frozen, longest, path);
+    Dealer::Run run;
+    while (!stop.raised() && dealer.next(run)) {
+      if (at_once && interrupted()) stop.raise();
+      const int64_t i = run.begin, length = corpus.offsets[i + 1] - corpus.offsets[i];
+      const int32_t* tokens = corpus.tokens + corpus.offsets[i];
+      if (count_of(predicted(task, length))) work(solver, Document{tokens, length, i, hash_tokens(tokens, length), 1.0f});
+    }
+  };
+  if (at_once) {
+    some(0);
+    return !stop.raised();
+  }
+  return run_threads(static_cast<int>(std::clamp<int64_t>(count, 1, threads)), stop, some, interrupted);
+}
+
 }  // namespace
 
 uint64_t hash_tokens(const int32_t* tokens, int64_t count) {
@@ -225,41 +275,26 @@ uint64_t hash_tokens(const int32_t* tokens, int64_t count) {
 
 bool infer(const Kernels& kernels, Task task, const Corpus& corpus, int64_t count, const Inference& how, float* out, int threads,
            const std::function<bool()>& interrupted) {
-  StopFlag stop;
-  task.stop = &stop.value;
-  task.frozen = true;
-  task.noise = stream(how.seed, InferenceNoise, 0, task.architecture.dm);
-  const int64_t n_rows = task.architecture.output == Output::Hs ? task.tables.n_targets - 1 : task.tables.n_targets;
-  const Frozen frozen = {kernels, task, how, n_rows, task.architecture.cosine};
-
-  int64_t longest = 0;
-  for (int64_t i = 0; i < count; ++i) longest = std::max(longest, corpus.offsets[i + 1] - corpus.offsets[i]);
-  const int64_t path = longest_path(task.tables);
-  Dealer dealer(count, 1);
   const int size = task.architecture.vector_size;
+  std::fill(out, out + count * size, 0.0f);
+  return each_document(kernels, task, corpus, count, how, threads, interrupted,
+                       [&](Solver& solver, const Document& document) { solver.solve(document, out + document.row * size); });
+}
 
-  constexpr int64_t kAtOnce = 4096;  // so few tokens are done before a thread would have started
-  const bool at_once = corpus.offsets[count] - corpus.offsets[0] <= kAtOnce && task.architecture.output != Output::Softmax;
-
-  const auto work = [&](int) {
-    Solver solver(frozen, longest, path);
-    Dealer::Run run;
-    while (!stop.raised() && dealer.next(run)) {
-      if (at_once && interrupted()) stop.raise();
-      const int64_t i = run.begin, length = corpus.offsets[i + 1] - corpus.offsets[i];
-      const int32_t* tokens = corpus.tokens + corpus.offsets[i];
-      if (length == 0) {
-        std::memset(out + i * size, 0, sizeof(float) * size);
-      } else {
-        solver.solve({tokens, length, 0, hash_tokens(tokens, length), 1.0f}, out + i * size);
-      }
-    }
-  };
-  if (at_once) {
-    work(0);
-    return !stop.raised();
+Result score(const Kernels& kernels, Task task, const Corpus& corpus, int64_t count, const Inference& how, const float* vectors,
+             int threads, const std::function<bool()>& interrupted) {
+  const int size = task.architecture.vector_size;
+  std::vector<Scored> scored(count);
+  const bool complete =
+      each_document(kernels, task, corpus, count, how, threads, interrupted, [&](Solver& solver, const Document& document) {
+        scored[document.row] = solver.score(document, vectors + document.row * size);
+      });
+  Result result = {0.0, 0, !complete};
+  for (const Scored& one : scored) {  // in the order of the documents, whoever scored them
+    result.objective += one.objective;
+    result.targets += one.targets;
   }
-  return run_threads(static_cast<int>(std::clamp<int64_t>(count, 1, threads)), stop, work, interrupted);
+  return result;
 }
 
 }  // namespace paravec

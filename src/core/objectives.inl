@@ -1,4 +1,4 @@
-// What inference maximises, in each kind of model. Included by inference.cpp alone.
+// What inference maximises, in each kind of model, and the log-likelihood it scores. Included by inference.cpp alone.
 
 // What all documents of a call share.
 struct Frozen {
@@ -17,9 +17,10 @@ float inverse_norm(const Frozen& frozen, int64_t row) {
   return static_cast<float>(1.0 / std::sqrt(total));
 }
 
-// The words of a text repeat each other, the more the longer it is, so the weight of |d|^2 grows with them.
+// The words of a text repeat each other, the more the longer it is, so the weight of |d|^2 grows with those that count.
 double l2_of(const Frozen& frozen, const Document& document) {
-  return frozen.sphere ? 0.0 : frozen.how.l2 * (1.0 + static_cast<double>(document.length) / kFullEvidence);
+  const int64_t n = count_of(part_of(frozen.task.part, 0, document.length));
+  return frozen.sphere ? 0.0 : frozen.how.l2 * (1.0 + static_cast<double>(n) / kFullEvidence);
 }
 
 // --- Objectives whose logits are affine in d (or are, up to the length of d) ---
@@ -66,7 +67,7 @@ class Affine : public Objective {
   }
 
   void gradient(double* out) override {
-    const double length = frozen_.sphere ? std::sqrt(square(d_, size_) + kNormFloor) : 1.0;
+    const double length = this->length();
     const Slope here = link(at_.data(), 0.0f, static_cast<float>(1.0 / length));
     std::fill(coefficients_.begin(), coefficients_.end(), 0.0f);
     weigh(static_cast<float>(1.0 / length));
@@ -76,6 +77,8 @@ class Affine : public Objective {
   }
 
  protected:
+  // What the products of the rows with d are divided by.
+  double length() const { return frozen_.sphere ? std::sqrt(square(d_, size_) + kNormFloor) : 1.0; }
   // Residuals and slope at y(t) = factor (at + t along), as the output has it.
   virtual Slope link(const float* along, float t, float factor) = 0;
   // Adds to coefficients_ what each row contributes to the gradient.
@@ -123,19 +126,28 @@ class Logistic : public Affine {
   Floats residuals_;
 };
 
-// The exact softmax of dbow: one distribution over all targets, wanted as often as the document has each.
+// The exact softmax of dbow: one distribution over all targets, each wanted as often as it counts in the document.
 class Softmax : public Affine {
  public:
   Softmax(const Frozen& frozen, double* d, const Document& document)
       : Affine(frozen, l2_of(frozen, document), d, frozen.task.parameters.outputs.data, frozen.task.parameters.outputs.stride, frozen.n_rows),
-        length_(static_cast<double>(document.length)), y_(frozen.n_rows), residuals_(frozen.n_rows), scales_(frozen.n_rows, 1.0f) {
+        y_(frozen.n_rows), residuals_(frozen.n_rows), scales_(frozen.n_rows, 1.0f) {
     std::vector<int64_t> counts(frozen.n_rows);
-    for (int64_t i = 0; i < document.length; ++i) ++counts[document.tokens[i]];
+    const Range range = predicted(frozen.task, document.length);
+    for (int64_t i = range.begin; i < range.end; i += range.step) ++counts[document.tokens[i]];
+    targets_ = static_cast<double>(count_of(range));
     for (int64_t w = 0; w < frozen.n_rows; ++w)
       if (counts[w]) wanted_.emplace_back(w, static_cast<float>(counts[w]));
     if (frozen.sphere)
       for (int64_t w = 0; w < frozen.n_rows; ++w)
         scales_[w] = frozen.task.architecture.cosine_scale * inverse_norm(frozen, w);
+  }
+
+  double log_likelihood() {
+    link(at_.data(), 0.0f, static_cast<float>(1.0 / length()));
+    double likelihood = -targets_ * std::log(norm_);
+    for (const auto& [w, times] : wanted_) likelihood += static_cast<double>(times) * y_[w];
+    return likelihood;
   }
 
  protected:
@@ -144,32 +156,34 @@ class Softmax : public Affine {
     for (int64_t w = 0; w < count_; ++w) y_[w] = (at_[w] + t * along[w]) * scales_[w] * factor + (bias ? bias[w] : 0.0f);
     const float most = *std::max_element(y_.begin(), y_.end());
     for (int64_t w = 0; w < count_; ++w) y_[w] -= most;
-    const double norm = frozen_.kernels.exponentials(y_.data(), count_, residuals_.data());
-    const double share = length_ / norm;
+    norm_ = frozen_.kernels.exponentials(y_.data(), count_, residuals_.data());
+    const double share = targets_ / norm_;
     double mean = 0, mean_square = 0, radial = 0;
     for (int64_t w = 0; w < count_; ++w) {
-      const double p = residuals_[w] / norm, s = static_cast<double>(along[w]) * scales_[w] * factor;
+      const double p = residuals_[w] / norm_, s = static_cast<double>(along[w]) * scales_[w] * factor;
       mean += p * s;
       mean_square += p * s * s;
       radial -= residuals_[w] * share * (y_[w] + most);
       residuals_[w] = static_cast<float>(-residuals_[w] * share);
     }
-    double slope = -mean * length_;
+    double slope = -mean * targets_;
     for (const auto& [w, times] : wanted_) {
       slope += static_cast<double>(times) * along[w] * scales_[w] * factor;
       radial += static_cast<double>(times) * (y_[w] + most);
       residuals_[w] += times;
     }
-    return {slope, length_ * (mean_square - mean * mean), radial};
+    return {slope, targets_ * (mean_square - mean * mean), radial};
   }
   void weigh(float factor) override {
     for (int64_t w = 0; w < count_; ++w) coefficients_[w] = residuals_[w] * scales_[w] * factor;
   }
 
  private:
-  double length_;
-  std::vector<std::pair<int64_t, float>> wanted_;  // targets, and how often the document has each
-  Floats y_, residuals_, scales_;
+  double targets_;   // how many
+  double norm_ = 0;  // the sum of exp(y)
+  std::vector<std::pair<int64_t, float>> wanted_;  // targets, and how often each counts
+  Floats y_;  // logits, less the largest
+  Floats residuals_, scales_;
 };
 
 // --- All others: the steps of training with everything but d frozen ---
@@ -199,20 +213,31 @@ class Stepped : public Objective {
     for (int i = 0; i < size_; ++i) d_[i] /= length;
   }
 
+  double log_likelihood() {
+    take_steps(d_, 1.0);
+    return total(w_.tally);
+  }
+
  private:
   // The gradient at d + t direction; on the sphere, at the unit vector along it.
   void evaluate(const double* d, double t, double* out) {
     std::vector<double> x(size_);
     for (int i = 0; i < size_; ++i) x[i] = d[i] + t * direction_[i];
     const double length = frozen_.sphere ? std::sqrt(square(x.data(), size_)) : 1.0;
-    for (int i = 0; i < size_; ++i) w_.document[i] = static_cast<float>(x[i] / length);
-    std::fill(w_.document_gradient, w_.document_gradient + size_, 0.0);
-    frozen_.kernels.train(frozen_.task, w_, document_);
-    frozen_.kernels.flush(frozen_.task, w_);
+    take_steps(x.data(), length);
     double outward = 0;
     for (int i = 0; i < size_; ++i) outward += w_.document_gradient[i] * x[i];
     const double back = frozen_.sphere ? outward / (length * length) : l2_of(frozen_, document_);
     for (int i = 0; i < size_; ++i) out[i] = w_.document_gradient[i] / length - back * x[i] / length;
+  }
+
+  // All steps of the document at x / length: leaves their gradient and their tally.
+  void take_steps(const double* x, double length) {
+    for (int i = 0; i < size_; ++i) w_.document[i] = static_cast<float>(x[i] / length);
+    std::fill(w_.document_gradient, w_.document_gradient + size_, 0.0);
+    w_.tally = {0.0, 1.0, 0};
+    frozen_.kernels.train(frozen_.task, w_, document_);
+    frozen_.kernels.flush(frozen_.task, w_);
   }
 
   const Frozen& frozen_;

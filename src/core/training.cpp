@@ -94,6 +94,8 @@ int64_t longest_path(const Tables& tables) {
   return longest;
 }
 
+double total(const Tally& tally) { return tally.linear - std::log(tally.product); }
+
 Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_t n_hot) {
   const Architecture& a = task.architecture;
   Workspace& w = workspace;
@@ -142,6 +144,7 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
   StopFlag stop;
   task.stop = &stop.value;
   task.frozen = false;
+  task.part = Part::All;
   task.sample = stream(pass.seed, Sample, pass.epoch, task.architecture.dm);
   task.target_order = stream(pass.seed, TargetOrder, pass.epoch, task.architecture.dm);
   task.noise = stream(pass.seed, NoiseWords, pass.epoch, task.architecture.dm);
@@ -185,7 +188,7 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
 
   Result result = {0.0, 0, !complete};
   for (const Tally& tally : tallies) {
-    result.objective += tally.linear - std::log(tally.product);
+    result.objective += total(tally);
     result.targets += tally.targets;
   }
   return result;

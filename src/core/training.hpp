@@ -44,6 +44,9 @@ class Buffers {
 
 int64_t longest_path(const Tables& tables);
 
+// The sum of the objective.
+double total(const Tally& tally);
+
 // Visits each document of the pass exactly once, on several threads that share U and W without locks.
 Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass& pass, int threads,
              const std::function<bool()>& interrupted);

@@ -8,6 +8,7 @@ namespace paravec {
 
 enum class Combine : int { Concat, Mean, Sum };
 enum class Output : int { Negative, Hs, Softmax };
+enum class Part : int { All, Even, Odd };  // targets that count, by their position in the document
 enum Purpose : uint32_t {
   DocumentVectors = 1,
   WordVectors = 2,
@@ -101,6 +102,7 @@ struct Task {
   Parameters parameters;
   Key sample, target_order, noise;
   bool frozen;  // inference: only the gradient with respect to the document is wanted
+  Part part;    // frozen only; training takes them all
   const bool* stop;
 };
 
@@ -144,7 +146,7 @@ struct Workspace {
 struct Document {
   const int32_t* tokens;
   int64_t length;
-  int64_t row;         // of D; the draws of training are keyed by it
+  int64_t row;         // of D, or of the vectors of inference; the draws of training are keyed by it
   uint64_t draw_key;   // those of inference by a hash of the tokens
   float rate;
 };
@@ -170,7 +172,7 @@ struct Kernels {
   void (*train)(const Task&, Workspace&, const Document&);
   void (*flush)(const Task&, Workspace&);
   void (*occurrences)(const Task&, Workspace&, const Document&, Occurrences&);
-  void (*noise)(const Task&, uint64_t document, int64_t first, int64_t count, int32_t* out);
+  void (*noise)(const Task&, uint64_t document, int64_t first, int64_t step, int64_t count, int32_t* out);
   void (*uniform)(Key, int64_t first, int64_t rows, int columns, float* out, int64_t stride);
   void (*dots)(const float* rows, int64_t stride, int64_t count, int length, const float* x, float* out);
   void (*weighted_sum)(const float* rows, int64_t stride, int64_t count, int length, const float* weights, float* out);

@@ -17,6 +17,11 @@ class Output:
     hs: ClassVar[Output]
     softmax: ClassVar[Output]
 
+class Part:
+    all: ClassVar[Part]
+    even: ClassVar[Part]
+    odd: ClassVar[Part]
+
 class Architecture:
     def __init__(
         self,
@@ -55,6 +60,9 @@ class Arrays:
         n_targets: int,
     ) -> None: ...
 
+class Inference:
+    def __init__(self, seed: int, tol: float, max_iter: int, l2: float, part: Part) -> None: ...
+
 def train(
     architecture: Architecture,
     arrays: Arrays,
@@ -72,14 +80,21 @@ def infer(
     arrays: Arrays,
     tokens: NDArray[np.int32],
     offsets: NDArray[np.int64],
-    seed: int,
-    tol: float,
-    max_iter: int,
-    l2: float,
+    how: Inference,
     out: NDArray[np.float32],
     threads: int,
     kernels: str = "",
 ) -> None: ...
+def score(
+    architecture: Architecture,
+    arrays: Arrays,
+    tokens: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    how: Inference,
+    vectors: NDArray[np.float32],
+    threads: int,
+    kernels: str = "",
+) -> tuple[float, int]: ...
 def fill_uniform(seed: int, purpose: int, dm: bool, out: NDArray[np.float32], kernels: str = "") -> None: ...
 def available_kernels() -> list[str]: ...
 

@@ -1,4 +1,4 @@
-// Training and inference.
+// Training, inference and scores.
 #include "../dispatch.hpp"
 #include "../inference.hpp"
 #include "../training.hpp"
@@ -76,8 +76,8 @@ std::tuple<double, int64_t> train_pass(const Architecture& architecture, const A
 }
 
 void infer_all(const Architecture& architecture, const Arrays& arrays, Array<const int32_t> tokens, Array<const int64_t> offsets,
-               uint64_t seed, double tol, int max_iter, double l2,
-               nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads, const std::string& kernels) {
+               const Inference& how, nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu> out, int threads,
+               const std::string& kernels) {
   check_tokens(tokens, arrays);
   const Task task = make_task(architecture, arrays);
   const Kernels& chosen = kernels_named(kernels);
@@ -85,9 +85,28 @@ void infer_all(const Architecture& architecture, const Arrays& arrays, Array<con
   {
     nb::gil_scoped_release release;
     complete = infer(chosen, task, {tokens.data(), offsets.data()}, static_cast<int64_t>(offsets.shape(0)) - 1,
-                     {seed, tol, max_iter, l2}, out.data(), threads, signalled);
+                     how, out.data(), threads, signalled);
   }
   if (!complete) throw nb::python_error();
+}
+
+std::tuple<double, int64_t> score_all(const Architecture& architecture, const Arrays& arrays, Array<const int32_t> tokens,
+                                      Array<const int64_t> offsets, const Inference& how,
+                                      nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu> vectors, int threads,
+                                      const std::string& kernels) {
+  check_tokens(tokens, arrays);
+  const Task task = make_task(architecture, arrays);
+  const Kernels& chosen = kernels_named(kernels);
+  const int64_t count = static_cast<int64_t>(offsets.shape(0)) - 1;
+  if (static_cast<int64_t>(vectors.shape(0)) != count || static_cast<int>(vectors.shape(1)) != architecture.vector_size)
+    throw std::invalid_argument("there must be a vector for each document, of the model's length");
+  Result result;
+  {
+    nb::gil_scoped_release release;
+    result = score(chosen, task, {tokens.data(), offsets.data()}, count, how, vectors.data(), threads, signalled);
+  }
+  if (result.interrupted) throw nb::python_error();
+  return {result.objective, result.targets};
 }
 
 void fill_uniform(uint64_t seed, uint32_t purpose, bool dm, Table<float> out, const std::string& kernels) {
@@ -105,6 +124,7 @@ void fill_uniform(uint64_t seed, uint32_t purpose, bool dm, Table<float> out, co
 void bind_engine(nb::module_& m) {
   nb::enum_<Combine>(m, "Combine").value("concat", Combine::Concat).value("mean", Combine::Mean).value("sum", Combine::Sum);
   nb::enum_<Output>(m, "Output").value("negative", Output::Negative).value("hs", Output::Hs).value("softmax", Output::Softmax);
+  nb::enum_<Part>(m, "Part").value("all", Part::All).value("even", Part::Even).value("odd", Part::Odd);
 
   nb::class_<Architecture>(m, "Architecture")
       .def("__init__",
@@ -133,10 +153,19 @@ void bind_engine(nb::module_& m) {
            "noise_threshold"_a.none(), "noise_alias"_a.none(), "path_offsets"_a.none(), "path_nodes"_a.none(),
            "path_codes"_a.none(), "n_words"_a, "n_targets"_a);
 
+  nb::class_<Inference>(m, "Inference")
+      .def("__init__",
+           [](Inference* self, uint64_t seed, double tol, int max_iter, double l2, Part part) {
+             new (self) Inference{seed, tol, max_iter, l2, part};
+           },
+           "seed"_a, "tol"_a, "max_iter"_a, "l2"_a, "part"_a);
+
   m.def("train", &train_pass, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "seed"_a, "epoch"_a, "order"_a, "rates"_a,
         "threads"_a, "kernels"_a = "");
-  m.def("infer", &infer_all, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "seed"_a, "tol"_a, "max_iter"_a, "l2"_a,
-        "out"_a, "threads"_a, "kernels"_a = "");
+  m.def("infer", &infer_all, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "how"_a, "out"_a, "threads"_a,
+        "kernels"_a = "");
+  m.def("score", &score_all, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "how"_a, "vectors"_a, "threads"_a,
+        "kernels"_a = "");
   m.def("fill_uniform", &fill_uniform, "seed"_a, "purpose"_a, "dm"_a, "out"_a, "kernels"_a = "");
   m.def("available_kernels", &available_kernels);
   m.attr("ROW_MULTIPLE") = kRowMultiple;

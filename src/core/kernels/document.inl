@@ -133,9 +133,12 @@ inline Kept keep_some(const Task& task, Workspace& w, const Document& document) 
   return {w.kept, w.positions, count};
 }
 
-inline void shuffle(const Task& task, Workspace& w, const Document& document, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) w.order[i] = i;
-  if (task.frozen) return;
+// The order in which dbow visits its targets: at random, or those that count as they come. Returns how many.
+inline int64_t order_targets(const Task& task, Workspace& w, const Document& document, const Kept& kept) {
+  const Range range = predicted(task, kept.count);
+  const int64_t count = count_of(range);
+  for (int64_t i = 0; i < count; ++i) w.order[i] = range.begin + i * range.step;
+  if (task.frozen) return count;
   for (int64_t first = (count - 1) / 64 * 64; first >= 0; first -= 64) {
     uint32_t numbers[64];
     one_each(task.target_order, document.draw_key, first, numbers);
@@ -146,6 +149,7 @@ inline void shuffle(const Task& task, Workspace& w, const Document& document, in
       w.order[i] = other;
     }
   }
+  return count;
 }
 
 inline void fill_context(const Task& task, const int32_t* words, int64_t count, int64_t t, int32_t* context) {
@@ -179,7 +183,7 @@ inline void train_dbow(const Task& task, Workspace& w, const Document& document,
   const Architecture& a = task.architecture;
   const bool with_words = a.train_words && !task.frozen;
   const bool slow = with_words || a.output == Output::Softmax;  // a target takes long enough to look at the stop flag
-  shuffle(task, w, document, kept.count);
+  const int64_t count = order_targets(task, w, document, kept);
   int64_t n_words = 0;
   if (with_words)
     for (int64_t t = 0; t < kept.count; ++t) {
@@ -187,8 +191,8 @@ inline void train_dbow(const Task& task, Workspace& w, const Document& document,
       w.words[n_words] = kept.targets[t];
       n_words += kept.targets[t] < task.tables.n_words;
     }
-  for (int64_t first = 0; first < kept.count && !stopped(task); first += kChunk) {
-    const int64_t end = first + kChunk < kept.count ? first + kChunk : kept.count;
+  for (int64_t first = 0; first < count && !stopped(task); first += kChunk) {
+    const int64_t end = first + kChunk < count ? first + kChunk : count;
     if (a.output == Output::Negative)
       draw_noise(task, document.draw_key, end - first, [&](int64_t i) { return position_of(kept, w.order[first + i]); },
                  [](int64_t) { return int64_t{0}; }, w.noise);
@@ -202,19 +206,22 @@ inline void train_dbow(const Task& task, Workspace& w, const Document& document,
   }
 }
 
-// Calls visit(t, noise) for every predicted word, with its context in w.context.
+// Calls visit(t, noise) for every predicted word that counts, with its context in w.context.
 template <class Visit>
 inline void each_dm_target(const Task& task, Workspace& w, const Document& document, const Kept& kept, Visit visit) {
   const Architecture& a = task.architecture;
-  const Range range = predicted(a, kept.count);
-  for (int64_t first = range.begin; first < range.end && !stopped(task); first += kChunk) {
-    const int64_t end = first + kChunk < range.end ? first + kChunk : range.end;
+  const Range range = predicted(task, kept.count);
+  const int64_t count = count_of(range);
+  const auto target = [&](int64_t i) { return range.begin + i * range.step; };
+  for (int64_t first = 0; first < count && !stopped(task); first += kChunk) {
+    const int64_t end = first + kChunk < count ? first + kChunk : count;
     if (a.output == Output::Negative)
-      draw_noise(task, document.draw_key, end - first, [&](int64_t i) { return position_of(kept, first + i); },
+      draw_noise(task, document.draw_key, end - first, [&](int64_t i) { return position_of(kept, target(first + i)); },
                  [](int64_t) { return int64_t{0}; }, w.noise);
-    for (int64_t t = first; t < end && !(a.output == Output::Softmax && stopped(task)); ++t) {
-      const int32_t* noise = w.noise + (t - first) * a.negative;
-      if (t + 1 < end && a.output != Output::Softmax) prefetch_target(task, kept.targets[t + 1], noise + a.negative);
+    for (int64_t i = first; i < end && !(a.output == Output::Softmax && stopped(task)); ++i) {
+      const int64_t t = target(i);
+      const int32_t* noise = w.noise + (i - first) * a.negative;
+      if (i + 1 < end && a.output != Output::Softmax) prefetch_target(task, kept.targets[target(i + 1)], noise + a.negative);
       fill_context(task, kept.targets, kept.count, t, w.context);
       visit(t, noise);
     }

@@ -109,9 +109,9 @@ inline void draw_noise(const Task& task, uint64_t document, int64_t count, Posit
   }
 }
 
-// The noise words of positions [first, first + count) of a document in inference.
-void noise_words(const Task& task, uint64_t document, int64_t first, int64_t count, int32_t* out) {
-  draw_noise(task, document, count, [=](int64_t i) { return first + i; }, [](int64_t) { return int64_t{0}; }, out);
+// The noise words of `count` positions of a document in inference: first, first + step, ...
+void noise_words(const Task& task, uint64_t document, int64_t first, int64_t step, int64_t count, int32_t* out) {
+  draw_noise(task, document, count, [=](int64_t i) { return first + i * step; }, [](int64_t) { return int64_t{0}; }, out);
 }
 
 // Initial vectors: uniform in (-0.5, 0.5) / columns.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Protocol
 
 import numpy as np
@@ -56,20 +57,36 @@ class Pass:
 
 @dataclass(frozen=True)
 class Tally:
-    """The sum of the objective (log-likelihood) over the targets of a pass, and their number."""
+    """The sum of the objective (log-likelihood) over some targets, and their number."""
 
     objective: float
     targets: int
 
 
+class Part(Enum):
+    """Which targets of a document count, by their position among its tokens. All of them remain context words."""
+
+    ALL = "all"
+    EVEN = "even"
+    ODD = "odd"
+
+    def positions(self, n: int) -> range:
+        """Those of a document of n tokens."""
+        return range(1 if self is Part.ODD else 0, n, 1 if self is Part.ALL else 2)
+
+
 @dataclass(frozen=True)
 class Inference:
-    """How new documents are inferred: `l2` is that of an empty document, and grows with its targets (`l2_of`)."""
+    """How new documents are inferred, and from which of their targets.
+
+    `l2` is that of an empty document, and grows with the targets that count (`l2_of`).
+    """
 
     seed: int
     tol: float
     max_iter: int
     l2: float
+    part: Part = Part.ALL
 
     def l2_of(self, n_targets: int) -> float:
         """The words of a text repeat each other, the more the longer it is, so the weight of |d|^2 grows with them."""
@@ -84,5 +101,15 @@ class Engine(Protocol):
         ...
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:
-        """A vector for every document of the corpus, with W, U and b frozen; zero where no word is known."""
+        """A vector for every document of the corpus, with W, U and b frozen; zero where no target counts."""
+        ...
+
+    def score(
+        self, model: Model, corpus: Corpus, tables: Tables, how: Inference, vectors: NDArray[np.float32]
+    ) -> Tally:
+        """The objective, without L2, of the targets of ``how.part`` at the given vectors, a row a document.
+
+        Noise words are those that inference draws, skip-gram has no part in it, and the value is the same to the bit
+        whoever shares the work.
+        """
         ...

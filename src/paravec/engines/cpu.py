@@ -49,15 +49,26 @@ class CpuEngine:
             _arrays(model, tables, None),
             corpus.tokens,
             corpus.offsets,
-            how.seed,
-            how.tol,
-            how.max_iter,
-            how.l2,
+            _inference(how),
             vectors,
             self.threads,
             self.kernels,
         )
         return vectors
+
+    def score(self, model: Model, corpus: Corpus, tables: Tables, how: Inference, vectors: F32) -> Tally:
+        """See :class:`paravec.engines.base.Engine`."""
+        objective, targets = _core.score(
+            _architecture(model.architecture),
+            _arrays(model, tables, None),
+            corpus.tokens,
+            corpus.offsets,
+            _inference(how),
+            vectors,
+            self.threads,
+            self.kernels,
+        )
+        return Tally(objective, targets)
 
 
 def zeros(rows: int, columns: int) -> F32:
@@ -109,6 +120,10 @@ def _architecture(a: Architecture) -> _core.Architecture:
         slots=a.slots,
         width=a.width,
     )
+
+
+def _inference(how: Inference) -> _core.Inference:
+    return _core.Inference(how.seed, how.tol, how.max_iter, how.l2, getattr(_core.Part, how.part.value))
 
 
 def _arrays(model: Model, tables: Tables, documents: NDArray[np.floating] | None) -> _core.Arrays:

@@ -32,6 +32,7 @@ class Step:
     context: tuple[int, ...]  # rows of W, slot by slot
     noise: tuple[int, ...] = ()
     rate: float = 1.0
+    position: int = 0  # of the target among the document's tokens
 
 
 # --- The input: h ---------------------------------------------------------------------------------------------------
@@ -193,8 +194,9 @@ def document_steps(
     targets = [int(tokens[i]) for i in positions]
 
     def step(t: int, number: int, document: int | None, context: tuple[int, ...]) -> Step:
-        noise = _noise(architecture, tables, noise_key, noise_document, int(positions[t]), number)
-        return Step(targets[t], document, context, noise, rate)
+        position = int(positions[t])
+        noise = _noise(architecture, tables, noise_key, noise_document, position, number)
+        return Step(targets[t], document, context, noise, rate, position)
 
     if architecture.is_dm:
         for t in predicted(architecture, len(targets)):
@@ -209,6 +211,16 @@ def document_steps(
             for slot, c in enumerate(around):
                 if c != null:
                     yield step(t, slot + 1, None, (c,))
+
+
+def frozen_steps(
+    architecture: Architecture, tables: Tables, tokens: NDArray[np.int32], row: int, how: Inference
+) -> list[Step]:
+    """What inference knows a document by: its own steps (no skip-gram) to the targets that count."""
+    key = draws.stream(how.seed, Purpose.INFERENCE_NOISE, 0, architecture.is_dm)
+    steps = document_steps(architecture, tables, tokens, row, key, draws.hash_tokens(tokens))
+    counted = how.part.positions(len(tokens))
+    return [step for step in steps if step.document is not None and step.position in counted]
 
 
 def _noise(
@@ -234,7 +246,7 @@ def _noise(
 
 
 class ReferenceEngine:
-    """Trains and infers by the functions above."""
+    """Trains, infers and scores by the functions above."""
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
@@ -254,9 +266,20 @@ class ReferenceEngine:
         """See :class:`paravec.engines.base.Engine`."""
         vectors = np.zeros((len(corpus), model.architecture.vector_size), dtype=np.float32)
         for i in range(len(corpus)):
-            if len(corpus[i]):
-                vectors[i] = infer_document(model.astype(np.float64), tables, corpus[i], how)
+            vectors[i] = infer_document(model.astype(np.float64), tables, corpus[i], how)
         return vectors
+
+    def score(
+        self, model: Model, corpus: Corpus, tables: Tables, how: Inference, vectors: NDArray[np.float32]
+    ) -> Tally:
+        """See :class:`paravec.engines.base.Engine`."""
+        at = replace(model, documents=vectors).astype(np.float64)
+        total, count = 0.0, 0
+        for i in range(len(corpus)):
+            steps = frozen_steps(model.architecture, tables, corpus[i], i, how)
+            total += sum(objective(at, tables, step) for step in steps)
+            count += len(steps)
+        return Tally(total, count)
 
     def _steps(self, architecture: Architecture, tables: Tables, corpus: Corpus, work: Pass) -> Iterator[Step]:
         sample, order, noise = (
@@ -284,19 +307,17 @@ def _apply(model: Model, tables: Tables, batch: list[Step]) -> float:
 def infer_document(model: Model, tables: Tables, tokens: NDArray[np.int32], how: Inference) -> Array:
     """The vector d that maximises the objective of a document minus l2 |d|^2 / 2, with W, U and b frozen.
 
-    Under cosine the length of d says nothing (dbow) or could be had for nothing (dm), so d is a unit vector.
+    Under cosine the length of d says nothing (dbow) or could be had for nothing (dm), so d is a unit vector. Where no
+    target counts d is zero.
     """
     from scipy.optimize import minimize
 
     architecture = model.architecture
-    key = draws.stream(how.seed, Purpose.INFERENCE_NOISE, 0, architecture.is_dm)
-    steps = [
-        step
-        for step in document_steps(architecture, tables, tokens, 0, key, draws.hash_tokens(tokens))
-        if step.document is not None
-    ]
+    steps = frozen_steps(architecture, tables, tokens, 0, how)
+    if not steps:
+        return np.zeros(architecture.vector_size)
     on_sphere = architecture.logit == "cosine"
-    l2 = 0.0 if on_sphere else how.l2_of(len(tokens))
+    l2 = 0.0 if on_sphere else how.l2_of(len(how.part.positions(len(tokens))))
 
     def loss(x: Array) -> tuple[float, Array]:
         d = x / np.linalg.norm(x) if on_sphere else x
