@@ -224,23 +224,6 @@ def test_ids_that_a_folder_cannot_hold_are_refused_before_anything_is_read(tmp_p
             encode(documents(), tmp_path / "corpus", ids=ids)
 
 
-def test_an_interrupt_between_the_renames_brings_the_old_corpus_back(tmp_path, monkeypatch):
-    encode(["a b", "b a"], tmp_path / "corpus")
-    replace, calls = os.replace, []
-
-    def interrupted(*arguments):
-        calls.append(arguments)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        replace(*arguments)
-
-    monkeypatch.setattr(os, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        encode(["c d", "d c"], tmp_path / "corpus")
-    assert EncodedCorpus.open(tmp_path / "corpus").vocabulary.words == ("a", "b")
-    assert os.listdir(tmp_path) == ["corpus"]
-
-
 def test_an_ngram_that_is_its_own_beginning_is_refused(tmp_path):
     encode(read(ROWS, id="id"), tmp_path / "corpus", min_count=1, ngrams=2, ngram_min_count=1)
     n_words = json.loads((tmp_path / "corpus" / "manifest.json").read_text())["n_words"]

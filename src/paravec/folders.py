@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
+import re
 import shutil
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # not every system has it
+    fcntl = None  # type: ignore[assignment]
+
+_SUFFIX = ".paravec-tmp"
+_FORMER = "former.paravec-tmp"  # where a target is, inside a temporary folder, between two renames
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
+_NO_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
 
 
 def check_target(path: str | os.PathLike[str], what: str, is_one: Callable[[Path], bool]) -> Path:
@@ -20,33 +34,132 @@ def check_target(path: str | os.PathLike[str], what: str, is_one: Callable[[Path
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """A new folder beside `target`, to be filled; it takes the target's place when nothing went wrong."""
+    """A new folder beside `target`, to be filled; it takes the target's place when nothing went wrong.
+
+    Files in it are synced by those who write them. Several processes may do this at once: the last one wins.
+    """
+    target = Path(os.path.realpath(target))  # a link stays a link
     target.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
+    _sweep(target)
+    with _temporary(target) as fresh:
         try:
             yield fresh
         except OSError as error:
-            if error.filename is None and error.strerror is not None:  # a full disk does not say where
+            unnamed = error.filename is None or str(error.filename).startswith(str(fresh))
+            if unnamed and error.strerror is not None:  # a full disk does not say where, or says a name of ours
                 raise OSError(error.errno, error.strerror, str(target)) from error
             raise
         _open_to_others(fresh)
-        _sync(fresh)
-        if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}.old.", dir=target.parent))
-            os.replace(target, old / "old")
-            try:
-                os.replace(fresh, target)
-            except BaseException:  # an interrupt, too, brings the old one back
-                os.replace(old / "old", target)
-                old.rmdir()
-                raise
-            shutil.rmtree(old)
-        else:
-            os.replace(fresh, target)
+        for folder in (fresh, *(path for path in fresh.rglob("*") if path.is_dir())):
+            _sync(folder)
+        _put_in_place(fresh, target)
         _sync(target.parent)
+
+
+@contextmanager
+def _temporary(target: Path) -> Iterator[Path]:
+    """A folder beside the target, locked while it is used, so that others see whether its owner lives."""
+    folder, lock = _made(target)
+    try:
+        yield folder
     finally:
-        shutil.rmtree(fresh, ignore_errors=True)
+        try:
+            _discard(folder, target)
+        finally:
+            if lock is not None:
+                os.close(lock)
+
+
+def _made(target: Path) -> tuple[Path, int | None]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_SUFFIX, dir=target.parent))
+        if fcntl is None:
+            return folder, None
+        try:
+            return folder, _locked(folder, fcntl.LOCK_EX)
+        except FileNotFoundError:
+            continue  # it was swept away before it was locked
+        except OSError:
+            return folder, None  # a file system without locks; nobody sweeps there
+
+
+def _locked(folder: Path, how: int) -> int:
+    """A handle that holds the lock of a folder, if the folder is still there."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, how)
+        if not os.path.samestat(os.fstat(handle), os.lstat(folder)):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _sweep(target: Path) -> None:
+    """Removes the temporary folders of processes that were killed: their locks are free."""
+    if fcntl is None:
+        return
+    ours = re.compile(re.escape(f".{target.name}.") + "[a-z0-9_]{8}" + re.escape(_SUFFIX))
+    for name in filter(ours.fullmatch, os.listdir(target.parent)):
+        with suppress(OSError):  # it is in use, or gone
+            lock = _locked(target.parent / name, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                _discard(target.parent / name, target)
+            finally:
+                os.close(lock)
+
+
+def _discard(folder: Path, target: Path) -> None:
+    """Removes a temporary folder; a former target in it goes back, unless its place is taken."""
+    with suppress(OSError):
+        os.replace(folder / _FORMER, target)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _put_in_place(fresh: Path, target: Path) -> None:
+    """Renames a folder to its target, or swaps the two; again, if another process was there in between."""
+    while True:
+        try:
+            os.replace(fresh, target)  # there is nothing, or an empty folder
+            return
+        except OSError as error:
+            if error.errno not in (*_TAKEN, errno.EACCES):  # the last is what Windows says
+                raise
+        try:
+            if not _exchange(fresh, target):
+                _move_aside(fresh, target)
+            return
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, *_TAKEN):
+                raise
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swaps two names at once; False where the system or the file system cannot."""
+    names = os.fsencode(one), os.fsencode(other)
+    if sys.platform == "linux":
+        here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+        function, arguments = "renameat2", (here, names[0], here, names[1], exchange)
+    elif sys.platform == "darwin":
+        function, arguments = "renamex_np", (*names, 2)  # RENAME_SWAP
+    else:
+        return False
+    call = getattr(ctypes.CDLL(None, use_errno=True), function, None)
+    if call is None:  # an old C library
+        return False
+    failed = call(*arguments)
+    code = ctypes.get_errno()
+    if failed and code not in _NO_EXCHANGE:
+        raise OSError(code, os.strerror(code), str(other))
+    return not failed
+
+
+def _move_aside(fresh: Path, target: Path) -> None:
+    """Two renames, with nothing at the target in between; whatever happens then, the former one goes back."""
+    with _temporary(target) as aside:
+        os.replace(target, aside / _FORMER)
+        os.replace(fresh, target)
 
 
 def _open_to_others(folder: Path) -> None:
