@@ -1,6 +1,7 @@
 // Text, vocabulary and the tables over it.
 #include <cstring>
 
+#include "../text/fnv.hpp"
 #include "../text/ngrams.hpp"
 #include "../text/select.hpp"
 #include "../tree.hpp"
@@ -58,6 +59,21 @@ T within(const char* name, T value, T least, T most) {
 }
 int some(int threads) { return within("threads", threads, 1, 1 << 16); }
 
+// Texts that lie end to end, one from each offset to the next.
+struct Column {
+  const uint8_t* data;
+  const int64_t* at;
+  size_t size;
+
+  Column(const Array<const uint8_t>& bytes, const Array<const int64_t>& offsets)
+      : data(bytes.data()), at(offsets.data()), size(offsets.shape(0) ? offsets.shape(0) - 1 : 0) {
+    const int64_t end = static_cast<int64_t>(bytes.shape(0));
+    for (size_t i = 0; i < size; ++i)
+      if (at[i] < 0 || at[i] > at[i + 1] || at[i + 1] > end) throw std::invalid_argument("offsets are out of order");
+  }
+  Span operator[](size_t i) const { return {data + at[i], static_cast<size_t>(at[i + 1] - at[i])}; }
+};
+
 // A block of documents, with the Python objects whose memory it points to.
 class PyDocuments {
  public:
@@ -88,12 +104,8 @@ class PyDocuments {
 
   static PyDocuments column(Array<const uint8_t> data, Array<const int64_t> offsets) {
     PyDocuments made;
-    const int64_t* at = offsets.data();
-    const int64_t size = static_cast<int64_t>(data.shape(0));
-    for (size_t i = 0; i + 1 < offsets.shape(0); ++i) {
-      if (at[i] < 0 || at[i] > at[i + 1] || at[i + 1] > size) throw std::invalid_argument("offsets are out of order");
-      made.documents.texts.push_back({data.data() + at[i], static_cast<size_t>(at[i + 1] - at[i])});
-    }
+    const Column texts(data, offsets);
+    for (size_t i = 0; i < texts.size; ++i) made.documents.texts.push_back(texts[i]);
     made.alive_.push_back(nb::cast(data));
     return made;
   }
@@ -149,6 +161,24 @@ nb::list tokenize(nb::str text, const std::string& tokenizer, bool lowercase, bo
   const Span whole = documents.documents.texts[0];
   splitter.split(whole.data, whole.size, [&](const uint8_t* bytes, size_t size) { found.append(text_of(bytes, size)); });
   return found;
+}
+
+nb::list unpack(const Array<const uint8_t>& data, const Array<const int64_t>& offsets) {
+  const Column texts(data, offsets);
+  nb::list found = nb::steal<nb::list>(PyList_New(static_cast<Py_ssize_t>(texts.size)));
+  if (!found.is_valid()) throw nb::python_error();
+  for (size_t i = 0; i < texts.size; ++i)
+    PyList_SET_ITEM(found.ptr(), static_cast<Py_ssize_t>(i), text_of(texts[i].data, texts[i].size).release().ptr());
+  return found;
+}
+
+Numbers<uint64_t> hashes(const Array<const uint8_t>& data, const Array<const int64_t>& offsets) {
+  return numbers(unlocked([&] {
+    const Column texts(data, offsets);
+    std::vector<uint64_t> found(texts.size);
+    for (size_t i = 0; i < texts.size; ++i) found[i] = fnv1a(texts[i].data, texts[i].size);
+    return found;
+  }));
 }
 
 WordBlock word_block(const Array<const int32_t>& words, const Array<const int64_t>& offsets) {
@@ -263,6 +293,8 @@ void bind_corpus(nb::module_& m) {
   bind_words(m);
   bind_ngrams(m);
   m.def("tokenize", &tokenize, "text"_a, "tokenizer"_a, "lowercase"_a, "strip_tags"_a);
+  m.def("unpack", &unpack, "data"_a.noconvert(), "offsets"_a.noconvert());
+  m.def("fnv1a", &hashes, "data"_a.noconvert(), "offsets"_a.noconvert());
   m.def("first_invalid",
         [](nb::bytes data) {
           const auto* p = reinterpret_cast<const uint8_t*>(data.c_str());

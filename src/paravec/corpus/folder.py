@@ -240,7 +240,7 @@ def _opened(folder: Path, about: dict[str, Any], check: bool) -> EncodedCorpus:
     encoding = about["encoding"]
     if encoding["tokenizer"] is None:
         encoding = {**encoding, "tokenizer": _own_tokenizer}
-    vocabulary = Vocabulary(tuple(words), np.array(counts), np.array(prefix), np.array(last))
+    vocabulary = Vocabulary(tuple(words.tolist()), np.array(counts), np.array(prefix), np.array(last))
     if len(set(vocabulary.words)) != n_words:
         raise CorpusFormatError(f"{folder}: the vocabulary has a word twice")
     return EncodedCorpus(Corpus(tokens, offsets), vocabulary, ids, Encoding(**encoding), folder)

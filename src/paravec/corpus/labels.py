@@ -4,20 +4,53 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from dataclasses import dataclass
+from typing import Any, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paravec import _core
 from paravec.arguments import DocumentId
+from paravec.errors import TensorError
+
+_BLOCK = 1 << 14  # ids that become Python's own at once
+
+
+@dataclass(frozen=True)
+class LabelIndex:
+    """Where ids are, to be searched by halving: it may be mapped, and few of its pages are read."""
+
+    keys: NDArray[Any]  # sorted: int64 ids, or the uint64 FNV-1a of the UTF-8 of ids that are strings
+    rows: NDArray[np.int64]  # of each key
+
+    @classmethod
+    def of(cls, labels: Labels) -> LabelIndex:
+        """The index of labels."""
+        keys = labels.data if labels.offsets is None else _core.fnv1a(labels.data, labels.offsets)
+        rows = np.argsort(keys, kind="stable")  # which is also the quicker one
+        return cls(keys[rows], rows)
+
+    def among(self, key: np.int64 | np.uint64) -> Iterator[int]:
+        """The rows with a key, which are several when hashes happen to be equal."""
+        first, end = (int(np.searchsorted(self.keys, key, side)) for side in ("left", "right"))
+        return (int(row) for row in self.rows[first:end])
 
 
 class Labels(Sequence[DocumentId]):
     """Ids in arrays, which may be mapped: integers, or UTF-8 end to end with offsets. Equal to a list of the same."""
 
-    def __init__(self, data: NDArray[Any], offsets: NDArray[np.int64] | None = None) -> None:
+    def __init__(
+        self, data: NDArray[Any], offsets: NDArray[np.int64] | None = None, lookup: LabelIndex | None = None
+    ) -> None:
         self.data = data
         self.offsets = offsets
+        self.lookup = lookup
+        if lookup is not None and not len(lookup.keys) == len(lookup.rows) == len(self):
+            raise TensorError(
+                f"the index of ids is damaged: it has {len(lookup.keys)} keys and {len(lookup.rows)} rows "
+                f"for {len(self)} ids"
+            )
 
     def __len__(self) -> int:
         return len(self.data) if self.offsets is None else len(self.offsets) - 1
@@ -28,16 +61,64 @@ class Labels(Sequence[DocumentId]):
     def __getitem__(self, i: slice) -> list[DocumentId]: ...
     def __getitem__(self, i: int | slice) -> DocumentId | list[DocumentId]:
         if isinstance(i, slice):
-            return [self[j] for j in range(*i.indices(len(self)))]
+            rows = range(*i.indices(len(self)))
+            if rows.step != 1:
+                return [self[j] for j in rows]
+            if self.offsets is None:
+                return cast(list[DocumentId], self.data[i].tolist())
+            return cast(list[DocumentId], _core.unpack(self.data, self.offsets[rows.start : rows.stop + 1]))
         if not -len(self) <= i < len(self):
             raise IndexError(f"there are {len(self)} ids, and none at {i}")
         i = int(i) % len(self)
-        if self.offsets is None:
-            return int(self.data[i])
-        return bytes(self.data[self.offsets[i] : self.offsets[i + 1]]).decode("utf-8", "surrogatepass")
+        return int(self.data[i]) if self.offsets is None else self._bytes(i).decode("utf-8", "surrogatepass")
+
+    def _bytes(self, i: int) -> bytes:
+        assert self.offsets is not None
+        return bytes(self.data[self.offsets[i] : self.offsets[i + 1]])
 
     def __iter__(self) -> Iterator[DocumentId]:
-        return (self[i] for i in range(len(self)))
+        return (id for i in range(0, len(self), _BLOCK) for id in self[i : i + _BLOCK])
+
+    def tolist(self) -> list[DocumentId]:
+        """All ids as Python's own."""
+        return self[:]
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """The row of an id, among those of a range; a ValueError if there is none."""
+        row = self._row(value)
+        if row is None or row not in range(*slice(start, stop).indices(len(self))):
+            raise ValueError(f"there is no id {value!r}")
+        return row
+
+    def __contains__(self, value: object) -> bool:
+        return self._row(value) is not None
+
+    def _row(self, value: Any) -> int | None:
+        if self.offsets is None:
+            return self._row_of_integer(value)
+        if self.lookup is None:
+            return next((i for i, id in enumerate(self) if id == value), None)
+        return self._row_of_string(self.lookup, value)
+
+    def _row_of_integer(self, value: Any) -> int | None:
+        if not isinstance(value, (int, np.integer)) or not -(1 << 63) <= value < 1 << 63:
+            return None
+        if self.lookup is None:
+            return next((int(row) for row in np.flatnonzero(self.data == value)), None)
+        return next((row for row in self._checked(self.lookup.among(np.int64(value))) if self[row] == value), None)
+
+    def _row_of_string(self, lookup: LabelIndex, value: Any) -> int | None:
+        if not isinstance(value, str):
+            return None
+        text = value.encode("utf-8", "surrogatepass")
+        (key,) = _core.fnv1a(np.frombuffer(text, dtype=np.uint8), np.array([0, len(text)], dtype=np.int64))
+        return next((row for row in self._checked(lookup.among(key)) if self._bytes(row) == text), None)
+
+    def _checked(self, rows: Iterator[int]) -> Iterator[int]:
+        for row in rows:
+            if not 0 <= row < len(self):
+                raise TensorError(f"the index of ids is damaged: it leads to row {row} of {len(self)}")
+            yield row
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and len(self) == len(other) and all(map(_same, self, other))
@@ -45,7 +126,7 @@ class Labels(Sequence[DocumentId]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ", ".join(repr(self[i]) for i in range(min(3, len(self))))
+        shown = ", ".join(map(repr, self[:3]))
         return f"<Labels of {len(self):,}: [{shown}{', ...' if len(self) > 3 else ''}]>"
 
 
