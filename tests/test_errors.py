@@ -173,7 +173,7 @@ def test_queries_that_cannot_be_answered_say_why():
         fitted.similar(np.zeros(3))
     with pytest.raises(ValueError, match="needs a query or an id"):
         fitted.similar()
-    with pytest.raises(AttributeError, match="model='dbow' has no word vectors"):
+    with pytest.raises(ValueError, match="model='dbow' has no word vectors"):
         fitted.similar_words("a")
     words = ParagraphVector(vector_size=4, min_count=1, train_words=True).fit(DOCS)
     with pytest.raises(KeyError, match="the word 'zz' is not in the vocabulary"):

@@ -22,8 +22,8 @@ from paravec import ParagraphVector
 class OnNumbers(ParagraphVector):
     """scikit-learn's checks feed matrices: here every row becomes a document of one symbol a column."""
 
-    def _fit(self, X, ids):
-        return super()._fit(symbols(X), ids)
+    def _fit(self, X, *rest):
+        return super()._fit(symbols(X), *rest)
 
     def transform(self, X):
         return super().transform(symbols(X))
@@ -157,7 +157,7 @@ def test_any_column_of_tokens(column, kind):
 def test_integers_are_symbols_not_addresses():
     fitted = ParagraphVector(vector_size=4, min_count=1).fit([[10**12, -5, 10**12], [-5, 7, 10**12]])
     assert set(fitted.vocabulary_) == {10**12, -5, 7}
-    assert fitted._models[0].outputs.shape == (3, 4)
+    assert fitted._fitted.models[0].outputs.shape == (3, 4)
 
 
 def test_ids_are_labels_not_addresses():
@@ -202,7 +202,7 @@ def test_both_halves_side_by_side_are_the_two_models(corpus):
 def test_ngrams_belong_to_the_dbow_half_alone(corpus):
     texts = corpus[0][:100]
     fitted = small(model="dm+dbow", ngrams=2).fit(texts)
-    dm, dbow = fitted._models
+    dm, dbow = fitted._fitted.models
     assert len(dm.outputs) == len(fitted.vocabulary_) < len(dbow.outputs)
     assert np.array_equal(fitted.transform(texts)[:, :16], small(model="dm").fit_transform(texts))
 

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from paravec import _core, tensors
 from paravec.corpus import labels as module
-from paravec.corpus.folder import packed
-from paravec.corpus.labels import LabelIndex, Labels
+from paravec.corpus.labels import LabelIndex, Labels, packed
 from paravec.errors import TensorError
 
 TEXTS = st.text(st.characters())  # with lone surrogates

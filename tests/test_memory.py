@@ -26,9 +26,11 @@ class Peak(threading.Thread):
 def grown(work):
     before, peak = anonymous(), Peak()
     peak.start()
-    work()
-    peak.over = True
-    peak.join()
+    try:
+        work()
+    finally:
+        peak.over = True
+        peak.join()
     print((peak.most - before) / 2**20)
 """
 
@@ -59,3 +61,30 @@ fitting = paravec.ParagraphVector(vector_size=4, epochs=1, sample=1e-4, infer_ma
 grown(lambda: fitting.fit(sys.argv[2]))
 """
     assert megabytes(script, tmp_path / "text", tmp_path / "corpus") < 20  # of 60 MB of tokens
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"vector_size": 200},
+        {"vector_size": 100, "model": "dm+dbow", "window": 3, "ngrams": 2},
+        {"vector_size": 200, "output": "hs", "validation_fraction": 0.1, "patience": 3},
+    ],
+    ids=str,
+)
+def test_the_estimate_of_memory_is_what_a_fit_takes(settings):
+    script = f"""
+from paravec import memory
+rng = np.random.default_rng(0)
+corpus = paravec.encode([[f"w{{i}}" for i in row] for row in rng.integers(0, 60_000, size=(20_000, 30))],
+                        ngrams={settings.get("ngrams", 1)})
+fitting = paravec.ParagraphVector(epochs=2, infer_max_iter=2, **{settings!r})
+from paravec.settings import Settings
+parts = memory.estimate(Settings(**{settings!r}), corpus.vocabulary, len(corpus), 30)
+print(sum(parts.values()) / 2**20)
+grown(lambda: fitting.fit(corpus))
+"""
+    done = subprocess.run([sys.executable, "-c", MEASURED + script], capture_output=True, text=True, check=True)
+    estimate, taken = map(float, done.stdout.split())
+    assert estimate > 30
+    assert 0.6 * estimate < taken < 1.15 * estimate + 10

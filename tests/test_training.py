@@ -36,7 +36,7 @@ def test_every_document_is_visited_once_an_epoch(n_jobs, model):
 def test_one_thread_gives_the_same_bits_again():
     docs = documents(UNEVEN)
     a, b = (ParagraphVector(vector_size=8, epochs=2, min_count=1).fit(docs) for _ in range(2))
-    assert np.array_equal(a._models[0].outputs, b._models[0].outputs)
+    assert np.array_equal(a._fitted.models[0].outputs, b._fitted.models[0].outputs)
     assert np.array_equal(a.document_vectors_, b.document_vectors_)
 
 
@@ -128,7 +128,7 @@ def test_given_word_vectors_are_where_training_starts_and_stay_if_frozen(model, 
 @pytest.mark.parametrize("output", ["negative", "hs", "softmax"])
 def test_a_rate_that_blows_up_is_reported_with_epoch_and_rate(output):
     estimator = ParagraphVector(vector_size=8, min_count=1, output=output, learning_rate=1e30, epochs=5)
-    with pytest.raises(DivergedError, match=r"the loss is .* after epoch \d of 5, at learning_rate=1e\+30"):
+    with pytest.raises(DivergedError, match=r"the loss is .* in epoch \d of 5, at learning_rate=1e\+30"):
         estimator.fit(documents(SOME))
     assert not hasattr(estimator, "loss_history_")
 

@@ -1,27 +1,38 @@
 """Paragraph Vector: document vectors learned from your own corpus."""
 
-from paravec.corpus import EncodedCorpus
-from paravec.corpus.encode import encode
-from paravec.errors import (
-    CorpusFormatError,
-    DivergedError,
-    ForgottenWordsWarning,
-    ModelFormatError,
-    ReplacedBytesWarning,
-    SourceError,
-    UnknownWordsWarning,
-)
-from paravec.estimator import ParagraphVector
-from paravec.sources import read
-from paravec.text import words
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from paravec.corpus import EncodedCorpus
+    from paravec.corpus.encode import encode
+    from paravec.errors import (
+        CorpusFormatError,
+        DivergedError,
+        ForgottenWordsWarning,
+        ModelFormatError,
+        NotEnoughMemoryError,
+        ReplacedBytesWarning,
+        SourceError,
+        UnknownWordsWarning,
+    )
+    from paravec.estimator import ParagraphVector
+    from paravec.sources import read
+    from paravec.text import words
+    from paravec.training import Callback, Epoch
 
 __version__ = "0.1.0"
 __all__ = [
+    "Callback",
     "CorpusFormatError",
     "DivergedError",
     "EncodedCorpus",
+    "Epoch",
     "ForgottenWordsWarning",
     "ModelFormatError",
+    "NotEnoughMemoryError",
     "ParagraphVector",
     "ReplacedBytesWarning",
     "SourceError",
@@ -31,3 +42,26 @@ __all__ = [
     "read",
     "words",
 ]
+
+# Where the names come from, which are imported when they are first used: scikit-learn alone takes a second.
+_PLACES = {
+    "Callback": "training",
+    "EncodedCorpus": "corpus",
+    "Epoch": "training",
+    "ParagraphVector": "estimator",
+    "encode": "corpus.encode",
+    "read": "sources",
+    "words": "text",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'paravec' has no attribute {name!r}")
+    value = getattr(import_module(f"paravec.{_PLACES.get(name, 'errors')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

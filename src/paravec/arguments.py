@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 DocumentId = str | int
 
@@ -19,12 +18,25 @@ def check_k(k: Any) -> None:
         raise ValueError(f"k={k} asks for nothing; use k >= 1")
 
 
+def checked_callbacks(callbacks: Any) -> tuple[Any, ...]:
+    """Callbacks of a fit, each of which can be called."""
+    if callable(callbacks) or not isinstance(callbacks, Iterable):
+        raise TypeError(f"callbacks={callbacks!r} is not a list; give a list of functions")
+    found = tuple(callbacks)
+    for callback in found:
+        if not callable(callback):
+            raise TypeError(f"the callback {callback!r} cannot be called; give a function of an epoch")
+    return found
+
+
 def seed_of(random_state: Any) -> int:
     """The seed that scikit-learn's `random_state` means."""
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if not 0 <= random_state < 2**63:
             raise ValueError(f"random_state={random_state} is out of range; use 0 <= random_state < 2**63")
         return int(random_state)
+    from sklearn.utils import check_random_state
+
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
@@ -38,6 +50,10 @@ def checked_ids(ids: Sequence[DocumentId], expected: int | None) -> list[Documen
     for id in listed:
         if isinstance(id, bool) or not isinstance(id, (str, int)):
             raise TypeError(f"the id {id!r} is neither a string nor an integer")
+        if isinstance(id, int) and not -(2**63) <= id < 2**63:
+            raise ValueError(f"the id {id} does not fit 64 bits; use strings")
+    if len({str if isinstance(id, str) else int for id in listed}) > 1:
+        raise ValueError("ids are strings and integers mixed; use strings only or integers only")
     if expected is not None and len(listed) != expected:
         raise ValueError(f"there are {expected} documents, but {len(listed)} ids; give one id a document")
     if len(set(listed)) < len(listed):

@@ -30,6 +30,7 @@ class Purpose(IntEnum):
     SAMPLE = 6
     NOISE = 7
     INFERENCE_NOISE = 8
+    VALIDATION = 9
 
 
 def philox(counter: tuple[U32, U32, U32, U32], key: tuple[int, int]) -> tuple[U32, U32, U32, U32]:
@@ -94,7 +95,15 @@ def shuffle(key: tuple[int, int], document: int, count: int) -> NDArray[np.int64
 
 def document_order(seed: int, epoch: int, is_dm: bool, count: int) -> NDArray[np.int64]:
     """The order in which an epoch visits its documents: sorted by a 64-bit number drawn for each."""
-    key = stream(seed, Purpose.DOCUMENT_ORDER, epoch, is_dm)
+    return _order(stream(seed, Purpose.DOCUMENT_ORDER, epoch, is_dm), count)
+
+
+def validation_order(seed: int, count: int) -> NDArray[np.int64]:
+    """The order in which documents are taken to be held out, which is the same for every model."""
+    return _order(stream(seed, Purpose.VALIDATION, 0, False), count)
+
+
+def _order(key: tuple[int, int], count: int) -> NDArray[np.int64]:
     numbers = np.empty(count, dtype=np.uint64)
     for first in range(0, count, _AT_ONCE):  # a few at a time, because drawing takes much more memory than the numbers
         documents = np.arange(first, min(first + _AT_ONCE, count), dtype=np.uint64)

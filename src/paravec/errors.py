@@ -5,8 +5,12 @@ class DivergedError(ArithmeticError):
     """Training left the range of numbers: the learning rate is too high."""
 
 
+class NotEnoughMemoryError(MemoryError):
+    """What was asked for needs more memory than there is."""
+
+
 class ModelFormatError(ValueError):
-    """A folder is not a model, or not one that can be trusted."""
+    """A folder is not a model (or a checkpoint of one), or not one that can be trusted."""
 
 
 class CorpusFormatError(ValueError):

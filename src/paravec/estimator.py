@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -13,18 +13,17 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from paravec import inference, search, training
-from paravec.arguments import DocumentId, check_k, seed_of
-from paravec.corpus import Corpus, EncodedCorpus
-from paravec.corpus.encode import checked, corpus_of, encode_source, source_of
-from paravec.corpus.encoder import encode, encode_blocks, in_ids_of
-from paravec.engines import engine_for
-from paravec.fitting import Fitted, fit_models
-from paravec.progress import Bars
+from paravec import inference
+from paravec.arguments import DocumentId, checked_callbacks, seed_of
+from paravec.corpus import Corpus
+from paravec.fitted import Fitted
+from paravec.fitting import Job, fit, place_of
+from paravec.initial import GivenWords
+from paravec.progress import Sight
 from paravec.settings import Settings
 from paravec.sources import Source
 from paravec.text import Token, Tokenizer
-from paravec.vocab import GivenVocabulary, Vocabulary
+from paravec.training import Callback
 
 
 class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -95,13 +94,23 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     random_state : int, RandomState or None
         Seed of all draws.
     verbose : int
-        1 prints a line an epoch on standard error.
+        1 shows progress on standard error: bars on a terminal, a line an epoch elsewhere.
     infer_tol, infer_max_iter, infer_l2
         Inference maximises the objective minus ``infer_l2 (1 + n / 50) |s d|^2 / 2`` for a document of n targets, until
         the gradient has fallen to `infer_tol` of what it is at zero, in at most `infer_max_iter` steps. s is the
         document's share in h: 1, but for "mean" with c context words 1 / (c + 1).
     refit_documents : bool
         After training, infer the training documents too, so that `document_vectors_` and `transform` are one map.
+    validation_fraction : float, optional
+        Hold so many of the documents out of training, and score them after every epoch: their vectors are inferred
+        from the words at even positions, and the loss of those at odd positions is told. Their vocabulary is known,
+        and in the end they get vectors like all others.
+    patience : int, optional
+        Stop after so many epochs in which that score was no better, and keep the words and output weights of the best.
+    stop_tol : float
+        A score is better if it is lower by this part of it.
+    checkpoint_every : int or str, optional
+        Epochs, or time ("10min", "2h"), after which `fit` writes a checkpoint to the place it is given.
 
     Attributes
     ----------
@@ -113,6 +122,8 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         The word vectors; "dbow" has them only with `train_words`.
     loss_history_ : dict
         For "dm" and "dbow", the loss of every epoch: minus the mean log-likelihood of a target.
+    validation_history_ : dict
+        The same of the documents that were held out; empty lists if none were.
 
     Examples
     --------
@@ -164,6 +175,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         infer_max_iter: int = 100,
         infer_l2: float = 5.0,
         refit_documents: bool = True,
+        validation_fraction: float | None = None,
+        patience: int | None = None,
+        stop_tol: float = 0.0001,
+        checkpoint_every: int | str | None = None,
     ) -> None:
         self.model = model
         self.vector_size = vector_size
@@ -202,72 +217,65 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.infer_max_iter = infer_max_iter
         self.infer_l2 = infer_l2
         self.refit_documents = refit_documents
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.stop_tol = stop_tol
+        self.checkpoint_every = checkpoint_every
 
-    def fit(self, X: Any, y: Any = None, ids: Sequence[DocumentId] | None = None) -> ParagraphVector:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        ids: Sequence[DocumentId] | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        callbacks: Iterable[Callback] = (),
+    ) -> ParagraphVector:
         """Learns from documents: strings, or lists of tokens (strings or integers). `ids` are their labels.
 
         X may also be what :func:`paravec.read` gives, a ``pathlib.Path`` to be read, or an encoded corpus
         (:func:`paravec.encode`) or its path; these have ids of their own.
+
+        `checkpoint` is a folder for the checkpoints that `checkpoint_every` asks for. It stays when the fit is done.
+        With `resume` a fit that was stopped goes on from there, and one of which nothing is there begins. Each of
+        `callbacks` is called after every epoch with an :class:`paravec.Epoch`; one that returns True stops training.
         """
-        self._fit(X, ids)
+        self._fit(X, ids, checkpoint, resume, callbacks)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, ids: Sequence[DocumentId] | None = None) -> NDArray[np.float32]:
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        ids: Sequence[DocumentId] | None = None,
+        *,
+        checkpoint: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        callbacks: Iterable[Callback] = (),
+    ) -> NDArray[np.float32]:
         """Learns from documents and returns their vectors: the same as ``fit(X).transform(X)``."""
-        corpus = self._fit(X, ids)
+        corpus = self._fit(X, ids, checkpoint, resume, callbacks)
         if self.settings_.refit_documents:
             return self.document_vectors_.copy()
-        return self._infer(corpus)
+        return self._fitted.infer(corpus, self._now())
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """A vector for each document: a pure function of the fitted model and the document's tokens."""
         check_is_fitted(self)
-        encoded = corpus_of(X)
-        if encoded is None:
-            corpus = encode(source_of(X), self._vocabulary, self._current())
-        else:
-            corpus = in_ids_of(encoded, self._vocabulary, self._current())
-        inference.warn_of_unknown(corpus)
-        return self._infer(corpus)
+        return self._fitted.transform(X, self._now())
 
     def transform_blocks(self, source: Source) -> Iterator[tuple[list[DocumentId] | None, NDArray[np.float32]]]:
         """The ids (None if they are just numbered) and vectors of a source's documents, block by block."""
         check_is_fitted(self)
-        for chunk, ids in encode_blocks(source, self._vocabulary, self._current()):
-            yield ids, self._infer(Corpus(*chunk))
+        return self._fitted.transform_blocks(source, self._now())
 
     def similar(
         self, query: Any = None, k: int = 10, *, id: DocumentId | None = None
     ) -> list[tuple[DocumentId, float]]:
         """The `k` training documents nearest to a text, a list of tokens, a vector, or the document with an `id`."""
         check_is_fitted(self)
-        if (query is None) == (id is None):
-            raise ValueError("similar needs a query or an id, and not both")
-        check_k(k)
-        parts = [model.documents for model in self._models if model.documents is not None]
-        if not parts:
-            raise ValueError("this model was saved without its documents, so it has none to search")
-        leave_out: list[int] = []
-        if id is not None:
-            row = self._row(id)
-            vector, leave_out = np.concatenate([part[row] for part in parts]), [row]
-        elif isinstance(query, np.ndarray) and query.dtype.kind == "f":
-            vector = query
-            if not np.isfinite(vector).all():
-                raise ValueError("the query vector holds NaN or infinity")
-            if vector.shape != (self._n_features_out,):
-                raise ValueError(
-                    f"the query has shape {vector.shape}; this model's vectors have ({self._n_features_out},)"
-                )
-        else:
-            if isinstance(query, int):
-                raise TypeError(f"the query {query} is no text; for the document with this id give id={query}")
-            corpus = encode([query], self._vocabulary, self._current())
-            if not len(corpus.tokens):
-                raise ValueError("the query has no word the model knows, so nothing is similar to it")
-            vector = self._infer(corpus)[0]
-        found = search.nearest(parts, np.split(vector, len(parts)), k, leave_out)
-        return [(self.document_ids_[i], score) for i, score in found]
+        return self._fitted.similar(query, k, id, self._now())
 
     def similar_words(self, word: Token, k: int = 10) -> list[tuple[Token, float]]:
         """The `k` words nearest to a word."""
@@ -276,62 +284,65 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def analogy(self, positive: Sequence[Token], negative: Sequence[Token], k: int = 10) -> list[tuple[Token, float]]:
         """The `k` words nearest to the sum of `positive` minus the sum of `negative` word vectors (of length 1)."""
         check_is_fitted(self)
-        check_k(k)
-        for words in (positive, negative):
-            if isinstance(words, str):
-                raise TypeError(f"{words!r} would be taken letter by letter; give a list of words: [{words!r}]")
-        vectors = self.word_vectors_
-        rows = [self._word_row(word) for word in (*positive, *negative)]
-        if not rows:
-            raise ValueError("no word was given")
-        signs = np.array([1.0] * len(positive) + [-1.0] * len(negative), dtype=np.float32)
-        query = signs @ search.unit(vectors[rows])
-        return [(self._vocabulary.words[i], score) for i, score in search.nearest([vectors], [query], k, rows)]
+        return self._fitted.analogy(positive, negative, k)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the fitted model to a folder."""
+    def save(self, path: str | os.PathLike[str], *, documents: bool = True) -> None:
+        """Writes the fitted model to a folder; without its `documents`, it can only infer new ones, and is smaller."""
         from paravec import store
 
         check_is_fitted(self)
-        store.save(self, path)
+        store.save(self._fitted, path, documents)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None) -> ParagraphVector:
-        """Reads a folder written by :meth:`save`. A tokenizer of one's own is not saved: give it again."""
+        """Opens a folder written by :meth:`save`; the documents are mapped, not read.
+
+        A tokenizer of one's own is not saved: give it again.
+        """
         from paravec import store
 
-        return store.load(cls, path, tokenizer)
+        fitted = store.load(path, tokenizer)
+        settings = {**fitted.settings.as_dict(), "tokenizer": fitted.settings.tokenizer}
+        estimator = cls(**settings, random_state=fitted.seed)
+        estimator._adopt(fitted)
+        return estimator
 
     @property
     def document_vectors_(self) -> NDArray[np.float32]:
         """The vectors of the training documents, a row each."""
-        self._need_fit("document_vectors_")
-        parts: list[Any] = [model.documents for model in self._models]
-        if any(part is None for part in parts):
-            raise AttributeError("this model was saved without its documents, so it has no document_vectors_")
+        parts: list[Any] = self._get("document_vectors_", Fitted.document_parts)
         whole: NDArray[np.float32] = parts[0].view() if len(parts) == 1 else np.hstack(parts)
         whole.flags.writeable = False  # the model's own
         return whole
 
     @property
+    def document_ids_(self) -> Sequence[DocumentId]:
+        """The ids of the training documents."""
+        ids: Sequence[DocumentId] = self._get("document_ids_", lambda fitted: fitted.listed_ids)
+        return ids
+
+    @property
     def word_vectors_(self) -> NDArray[np.float32]:
         """The word vectors, a row for each entry of `vocabulary_`."""
-        self._need_fit("word_vectors_")
-        for model in self._models:
-            if model.words is not None:
-                vectors = model.words[:-1]  # the last row is NULL
-                vectors.flags.writeable = False
-                return vectors
-        raise AttributeError("model='dbow' has no word vectors; fit with train_words=True, or model='dm'")
+        vectors: NDArray[np.float32] = self._get("word_vectors_", Fitted.word_vectors)
+        return vectors
 
     @property
     def vocabulary_(self) -> Mapping[Token, int]:
         """The row of each word in `word_vectors_`; read only."""
-        self._need_fit("vocabulary_")
-        return MappingProxyType(self._vocabulary.index)
+        return MappingProxyType(self._get("vocabulary_", lambda fitted: fitted.vocabulary.index))
+
+    def _get(self, name: str, what: Callable[[Fitted], Any]) -> Any:
+        """An attribute of the fit; one that is not there is missing as Python and scikit-learn expect it."""
+        if not hasattr(self, "_fitted"):
+            raise AttributeError(f"{name} is there after fit; this {type(self).__name__} is not fitted")
+        try:
+            return what(self._fitted)
+        except ValueError as error:
+            raise AttributeError(str(error)) from None
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_models")
+        return hasattr(self, "_fitted")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -340,77 +351,43 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         tags.non_deterministic = self.n_jobs not in (None, 1) and not self.deterministic
         return tags
 
-    def _need_fit(self, name: str) -> None:
-        if not hasattr(self, "_models"):
-            raise AttributeError(f"{name} is there after fit; this {type(self).__name__} is not fitted")
-
-    def _settings(self) -> Settings:
-        return Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})
-
-    def _current(self) -> Settings:
+    def _now(self) -> Settings:
         """The settings of the fit, with those of inference and of the machine as they are now."""
         names = ["engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2"]
         if callable(self.tokenizer):  # which a model's folder and a corpus cannot keep
             names.append("tokenizer")
-        now = {field.name: getattr(self.settings_, field.name) for field in fields(Settings)}
-        return Settings(**{**now, **{name: getattr(self, name) for name in names}})
+        return replace(self.settings_, **{name: getattr(self, name) for name in names})
 
-    def _fit(self, X: Any, ids: Sequence[DocumentId] | None) -> Corpus:
-        settings = self._settings()
-        seed = seed_of(self.random_state)
-        given = self._given_words(settings)
-        settings, encoded = self._encoded(X, ids, settings)
-        vocabulary, corpus = encoded.vocabulary, encoded.documents
-        settings = settings.with_epochs(len(corpus.tokens))
-
-        fitted = fit_models(settings, vocabulary, corpus, seed, given, bool(self.verbose))
-        inference.warn_of_unknown(corpus)
-        labels = encoded.ids if encoded.path is not None else list(encoded.ids)
-        self._adopt(settings, seed, vocabulary, fitted, labels)
-        return corpus
-
-    def _encoded(self, X: Any, ids: Sequence[DocumentId] | None, settings: Settings) -> tuple[Settings, EncodedCorpus]:
-        """The corpus to learn from, and the settings with what it decides."""
-        corpus = corpus_of(X)
-        if corpus is None:
-            given = None if self.vocabulary is None else GivenVocabulary(self.vocabulary)
-            source = source_of(X)
-            with Bars(bool(self.verbose)) as bars:
-                return settings, encode_source(source, settings.encoding, None, given, checked(ids, X), bars)
-        for name, value in (("ids", ids), ("vocabulary", self.vocabulary)):
-            if value is not None:
-                raise ValueError(f"{name} are given, but an encoded corpus has its own; leave {name} out")
-        return settings.adopting(corpus.encoding), corpus
-
-    def _adopt(
+    def _fit(
         self,
-        settings: Settings,
-        seed: int,
-        vocabulary: Vocabulary,
-        fitted: Fitted,
-        ids: Sequence[DocumentId],
-    ) -> None:
+        X: Any,
+        ids: Sequence[DocumentId] | None,
+        checkpoint: str | os.PathLike[str] | None,
+        resume: bool,
+        callbacks: Iterable[Callback],
+    ) -> Corpus:
+        settings = Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})
+        callbacks = checked_callbacks(callbacks)
+        given = self._given_words(settings)
+        place = place_of(checkpoint, resume, settings)
+        found = None if place is None else place.found(settings)
+        seed = found.seed if found is not None and self.random_state is None else seed_of(self.random_state)
+        job = Job.of(settings, seed, X, ids, self.vocabulary, given, bool(self.verbose))
+        with Sight(bool(self.verbose)) as sight:
+            fitted = fit(job, sight, callbacks, place, found)
+        inference.warn_of_unknown(job.corpus.documents)
+        self._adopt(fitted)
+        return job.corpus.documents
+
+    def _adopt(self, fitted: Fitted) -> None:
         """Takes over a whole fit at once, so that nothing is ever half-fitted."""
-        self.settings_, self.seed_ = settings, seed
-        self.loss_history_ = fitted.losses
-        self.document_ids_ = ids
-        self.n_documents_ = len(ids)
-        self._n_features_out = settings.vector_size * len(fitted.models)
-        self._vocabulary = vocabulary
-        self._tables = fitted.tables
-        self._models = fitted.models
+        self.settings_, self.seed_ = fitted.settings, fitted.seed
+        self.loss_history_, self.validation_history_ = fitted.losses, fitted.validation_losses
+        self.n_documents_ = fitted.corpus.n_documents
+        self._n_features_out = fitted.n_features
+        self._fitted = fitted
 
-    def _infer(self, corpus: Corpus) -> NDArray[np.float32]:
-        settings = self._current()
-        engine = engine_for(settings)
-        return np.hstack(
-            [
-                inference.infer(engine, model, self._vocabulary, table, corpus, settings, self.seed_)
-                for model, table in zip(self._models, self._tables, strict=True)
-            ]
-        )
-
-    def _given_words(self, settings: Settings) -> training.GivenWords | None:
+    def _given_words(self, settings: Settings) -> GivenWords | None:
         if self.word_vectors is None:
             if settings.freeze_words:
                 raise ValueError(
@@ -419,21 +396,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             return None
         if not settings.uses_words:
             raise ValueError("word_vectors are given, but model='dbow' has no word vectors; use train_words=True")
-        given = training.GivenWords.of(self.word_vectors)
+        given = GivenWords.of(self.word_vectors)
         for architecture in settings.architectures():
             given.check(architecture)
         return given
-
-    def _row(self, id: DocumentId) -> int:
-        try:
-            return self.document_ids_.index(id)
-        except ValueError:
-            raise KeyError(f"no document has the id {id!r}; there are {self.n_documents_}") from None
-
-    def _word_row(self, word: Token) -> int:
-        try:
-            return self._vocabulary.index[word]
-        except KeyError:
-            raise KeyError(
-                f"the word {word!r} is not in the vocabulary of {len(self._vocabulary.words)} words"
-            ) from None

@@ -2,64 +2,219 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
-from paravec import inference, training
-from paravec.corpus import Corpus
+from paravec import inference, memory
+from paravec.architecture import Architecture
+from paravec.arguments import DocumentId
+from paravec.checkpoint import Checkpoint, Checkpoints, Start, check_checkpoint_target
+from paravec.corpus import EncodedCorpus
+from paravec.corpus.encode import checked, corpus_of, encode_source, source_of
 from paravec.engines import engine_for
 from paravec.engines.base import Tables
-from paravec.model import Model
+from paravec.fitted import Fitted
+from paravec.initial import GivenWords, initial_model
+from paravec.progress import Bars, Sight
 from paravec.settings import Settings
-from paravec.vocab import Vocabulary
+from paravec.training import Callback, Epoch, Run, Training
+from paravec.validation import HeldOut
+from paravec.vocab import GivenVocabulary
 
 
-@dataclass
-class Fitted:
-    """What a fit makes: the models, their tables, and the loss of every epoch by the model's name."""
+@dataclass(frozen=True)
+class Place:
+    """Where checkpoints are written, and whether a fit goes on from the one that is there."""
 
-    models: list[Model] = field(default_factory=list)
-    tables: list[Tables] = field(default_factory=list)
-    losses: dict[str, list[float]] = field(default_factory=dict)
+    path: str | os.PathLike[str]
+    resume: bool = False
+
+    def found(self, settings: Settings) -> Checkpoint | None:
+        """The checkpoint to go on from, if there is one; refuses one that would be lost."""
+        if settings.checkpoint_every is None and not self.resume:
+            raise ValueError("a place for checkpoints is given, but not when to write them; set checkpoint_every")
+        check_checkpoint_target(self.path)
+        found = Checkpoint.at(self.path)
+        if found is None:
+            return None
+        if not self.resume:
+            raise FileExistsError(
+                f"there is a checkpoint at {self.path} ({found.where()}), which would be lost; go on with it "
+                f"(resume), or remove it"
+            )
+        found.check_settings(settings, settled=False)
+        return found
 
 
-def fit_models(
-    settings: Settings,
-    vocabulary: Vocabulary,
-    corpus: Corpus,
-    seed: int,
-    given: training.GivenWords | None = None,
-    verbose: bool = False,
-) -> Fitted:
-    """Trains one model, or the halves of ``dm+dbow`` one after the other."""
-    fitted = Fitted()
-    for architecture in settings.architectures():
-        tables = Tables.of(architecture, vocabulary, settings.sample)
-        model = training.initial_model(
-            architecture, vocabulary, tables, len(corpus), seed, given, settings.freeze_words
+def place_of(path: str | os.PathLike[str] | None, resume: bool, settings: Settings) -> Place | None:
+    """The place for checkpoints, if the arguments of a fit and its settings go together."""
+    if path is not None:
+        return Place(path, resume)
+    if resume:
+        raise ValueError("resume=True needs the place of a checkpoint; give checkpoint=path")
+    if settings.checkpoint_every is not None:
+        raise ValueError(
+            f"checkpoint_every={settings.checkpoint_every!r} needs a place to write to; give fit(..., checkpoint=path)"
         )
-        words = corpus.words_only(vocabulary) if architecture.is_dm else corpus
-        report = _reporter(architecture.model, settings.epochs or 0) if verbose else None
-        engine = engine_for(settings, training=True)
-        fitted.losses[architecture.model] = training.train(engine, model, words, tables, settings, seed, report)
+    return None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be fitted: settings that are settled, and the corpus to learn from."""
+
+    settings: Settings
+    seed: int
+    corpus: EncodedCorpus
+    given: GivenWords | None = None
+
+    @staticmethod
+    def of(
+        settings: Settings,
+        seed: int,
+        X: Any,
+        ids: Sequence[DocumentId] | None = None,
+        vocabulary: Any = None,
+        given: GivenWords | None = None,
+        verbose: bool = False,
+    ) -> Job:
+        """Encodes the documents if they are not, and settles what depends on them."""
+        corpus = corpus_of(X)
+        if corpus is None:
+            known = None if vocabulary is None else GivenVocabulary(vocabulary)
+            source = source_of(X)
+            with Bars(verbose) as bars:
+                corpus = encode_source(source, settings.encoding, None, known, checked(ids, X), bars)
+        else:
+            for name, value in (("ids", ids), ("vocabulary", vocabulary)):
+                if value is not None:
+                    raise ValueError(f"{name} are given, but an encoded corpus has its own; leave {name} out")
+            settings = settings.adopting(corpus.encoding)
+        return Job(settings.with_epochs(len(corpus.documents.tokens)), seed, corpus, given)
+
+    @cached_property
+    def start(self) -> Start:
+        """What a checkpoint remembers of this job."""
+        words = None if self.given is None else self.given.crc32
+        return Start(self.settings, self.seed, self.corpus.facts(), words)
+
+
+def fit(
+    job: Job,
+    sight: Sight,
+    callbacks: Iterable[Callback] = (),
+    place: Place | None = None,
+    found: Checkpoint | None = None,
+) -> Fitted:
+    """Trains one model, or the halves of ``dm+dbow`` one after the other, then infers all documents with each."""
+    settings, start = job.settings, job.start
+    vocabulary, documents = job.corpus.vocabulary, job.corpus.documents
+    longest = int(documents.lengths.max(initial=0))
+    sight.say(
+        f"training takes {memory.in_words(memory.check(settings, vocabulary, len(documents), longest))} of memory"
+    )
+    if found is not None:
+        found.check(start)
+        sight.say(f"going on from {found.folder}: {found.where()}")
+    runs = [] if found is None else found.runs(start, vocabulary)
+    checkpoints = None if place is None or settings.checkpoint_every is None else Checkpoints(place.path, start)
+    for i, architecture in enumerate(settings.architectures()):
+        if i + 1 < len(runs):
+            continue  # trained before
+        training = _training(job, architecture, runs[i] if i < len(runs) else None)
+        runs[i:] = [training.run]
+        sight.begin(training)
+        training.train(_Watch(job, sight, tuple(callbacks), checkpoints, runs))
         if settings.refit_documents:
-            model.documents = None  # makes room
-            model.documents = inference.infer(engine_for(settings), model, vocabulary, tables, corpus, settings, seed)
-        fitted.models.append(model)
-        fitted.tables.append(tables)
+            training.model.documents = None  # makes room
+    ids = job.corpus.ids
+    fitted = Fitted(
+        settings,
+        job.seed,
+        vocabulary,
+        start.corpus,
+        [run.model for run in runs],
+        ids if job.corpus.path is not None or isinstance(ids, range) else list(ids),
+        {run.model.architecture.model: run.state.losses for run in runs},
+        {run.model.architecture.model: run.state.validation_losses for run in runs},
+    )
+    if settings.refit_documents:
+        _refit(fitted, job, sight)
     return fitted
 
 
-def _reporter(name: str, epochs: int) -> Callable[[int, float, int], None]:
-    began = time.perf_counter()
+def _training(job: Job, architecture: Architecture, run: Run | None) -> Training:
+    settings, vocabulary, documents = job.settings, job.corpus.vocabulary, job.corpus.documents
+    words = documents.words_only(vocabulary)
+    corpus = words if architecture.is_dm else documents
+    tables = Tables.of(architecture, vocabulary, settings.sample)
+    fraction = settings.validation_fraction
+    held_out = None if fraction is None else HeldOut.of(words, fraction, job.seed)
+    if run is None:
+        run = Run(
+            initial_model(architecture, vocabulary, tables, len(corpus), job.seed, job.given, settings.freeze_words)
+        )
+    engine = engine_for(settings, training=True)
+    return Training(engine, run, corpus, tables, settings, job.seed, held_out)
 
-    def report(epoch: int, loss: float, targets: int) -> None:
-        nonlocal began
-        now = time.perf_counter()
-        rate = targets / max(now - began, 1e-9) / 1e6
-        print(f"{name} epoch {epoch + 1}/{epochs}: loss {loss:.4f}, {rate:.2f} M targets/s", file=sys.stderr)
-        began = now
 
-    return report
+def _refit(fitted: Fitted, job: Job, sight: Sight) -> None:
+    documents = job.corpus.documents
+    for model, tables in zip(fitted.models, fitted.tables, strict=True):
+        model.documents = inference.infer(
+            engine_for(job.settings),
+            model,
+            fitted.vocabulary,
+            tables,
+            documents,
+            job.settings,
+            job.seed,
+            lambda done: sight.inferred(done, len(documents)),
+        )
+
+
+@dataclass
+class _Watch:
+    """Looks at a training: shows it, tells callbacks, and writes checkpoints."""
+
+    job: Job
+    sight: Sight
+    callbacks: tuple[Callback, ...]
+    checkpoints: Checkpoints | None
+    runs: list[Run] = field(default_factory=list)
+
+    def slice(self, training: Training, words: int) -> None:
+        """See :class:`paravec.training.Watch`."""
+        self.sight.slice(training, words)
+        self._keep(training, last=False)
+
+    def epoch(self, training: Training, words_per_second: float) -> None:
+        """See :class:`paravec.training.Watch`."""
+        state, model = training.state, training.model
+        told = Epoch(
+            model.architecture.model,
+            state.epoch,
+            training.epochs,
+            state.losses[-1],
+            state.validation_losses[-1] if state.validation_losses else None,
+            words_per_second,
+            state.seconds,
+            self._transform(training),
+        )
+        self.sight.epoch(training, told)
+        for callback in self.callbacks:
+            if callback(told) is True:
+                state.stopped = True
+        self._keep(training, last=state.stopped or state.epoch == training.epochs)
+
+    def _keep(self, training: Training, last: bool) -> None:
+        if self.checkpoints is not None and self.checkpoints.due(training.state, last):
+            self.checkpoints.write(self.runs)
+
+    def _transform(self, training: Training) -> Callable[[Any], Any]:
+        job, model = self.job, training.model
+        now = Fitted(job.settings, job.seed, job.corpus.vocabulary, job.start.corpus, [model], None)
+        return now.transform

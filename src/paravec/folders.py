@@ -117,6 +117,15 @@ def _discard(folder: Path, target: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+def remove(path: str | os.PathLike[str]) -> None:
+    """Removes a folder, if there is one, at once: nobody finds half of it."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        with _temporary(target) as folder:
+            os.replace(target, folder / "removed")
+        _sync(target.parent)
+
+
 def _put_in_place(fresh: Path, target: Path) -> None:
     """Renames a folder to its target, or swaps the two; again, if another process was there in between."""
     while True:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paravec.corpus import Corpus
-from paravec.engines.base import Engine, Inference, Tables
+from paravec.engines.base import Engine, Inference, Part, Tables
 from paravec.errors import UnknownWordsWarning
 from paravec.model import Model
 from paravec.settings import Settings
 from paravec.vocab import Vocabulary
+
+_WORDS_AT_ONCE = 1 << 21
+
+
+def how_to_infer(model: Model, settings: Settings, seed: int, part: Part = Part.ALL) -> Inference:
+    """What the settings say of inference, for one model."""
+    l2 = settings.infer_l2 * model.architecture.share**2
+    return Inference(seed, settings.infer_tol, settings.infer_max_iter, l2, part)
 
 
 def infer(
@@ -23,12 +32,23 @@ def infer(
     corpus: Corpus,
     settings: Settings,
     seed: int,
+    tell: Callable[[int], None] | None = None,
 ) -> NDArray[np.float32]:
-    """A row for every document of the corpus."""
-    l2 = settings.infer_l2 * model.architecture.share**2
-    how = Inference(seed, settings.infer_tol, settings.infer_max_iter, l2)
+    """A row for every document of the corpus; `tell` hears now and then how many are done."""
+    how = how_to_infer(model, settings, seed)
     words = corpus.words_only(vocabulary) if model.architecture.is_dm else corpus
-    return engine.infer(model, words, tables, how)
+    if len(words.tokens) <= _WORDS_AT_ONCE:
+        return engine.infer(model, words, tables, how)
+    vectors = np.empty((len(words), model.architecture.vector_size), dtype=np.float32)
+    first = 0
+    while first < len(words):
+        end = int(np.searchsorted(words.offsets, words.offsets[first] + _WORDS_AT_ONCE, side="right")) - 1
+        end = min(max(end, first + 1), len(words))
+        vectors[first:end] = engine.infer(model, words.between(first, end), tables, how)
+        first = end
+        if tell is not None:
+            tell(first)
+    return vectors
 
 
 def warn_of_unknown(corpus: Corpus) -> None:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from paravec.settings import Architecture
+from paravec.architecture import Architecture
+
+
+@dataclass
+class Weights:
+    """W, U and b at some moment."""
+
+    words: NDArray[np.floating] | None
+    outputs: NDArray[np.floating]
+    bias: NDArray[np.floating] | None
 
 
 @dataclass
@@ -35,3 +45,29 @@ class Model:
             outputs=self.outputs.astype(dtype),
             bias=None if self.bias is None else self.bias.astype(dtype),
         )
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays it has, by name."""
+        names = ("documents", "words", "outputs", "bias", "trainable")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def weights(self, room: Weights | None = None) -> Weights:
+        """A copy of W, U and b, in the room of an earlier one if there is one."""
+        kept = room or Weights(
+            None if self.words is None else np.empty(self.words.shape, self.words.dtype),
+            np.empty(self.outputs.shape, self.outputs.dtype),
+            None if self.bias is None else np.empty(self.bias.shape, self.bias.dtype),
+        )
+        _copy(self, kept)
+        return kept
+
+    def restore(self, weights: Weights) -> None:
+        """Makes W, U and b what they were."""
+        _copy(weights, self)
+
+
+def _copy(source: Model | Weights, target: Model | Weights) -> None:
+    for name in ("words", "outputs", "bias"):
+        array = getattr(source, name)
+        if array is not None:
+            getattr(target, name)[...] = array

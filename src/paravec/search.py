@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from paravec.errors import ModelFormatError
+
 _ROWS_AT_ONCE = 65536
 
 
@@ -30,7 +32,12 @@ def nearest(
     for part, vector in zip(parts, query, strict=True):
         direction = unit(vector)
         for first in range(0, len(part), _ROWS_AT_ONCE):
-            scores[first : first + _ROWS_AT_ONCE] += unit(part[first : first + _ROWS_AT_ONCE]) @ direction / len(parts)
+            with np.errstate(invalid="ignore", over="ignore"):
+                found = unit(part[first : first + _ROWS_AT_ONCE]) @ direction
+            scores[first : first + _ROWS_AT_ONCE] += found / len(parts)
+    if not np.isfinite(scores).all():  # of a file, which is mapped and was not looked at before
+        row = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise ModelFormatError(f"the vector of document {row} holds NaN or infinity")
     scores[list(leave_out)] = -np.inf
     k = min(k, len(scores) - len(set(leave_out)))
     best = np.argpartition(-scores, k - 1)[:k] if 0 < k < len(scores) else np.arange(len(scores))

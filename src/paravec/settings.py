@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from dataclasses import dataclass, field, fields, replace
 from numbers import Integral, Real
 from typing import Any
 
-import numpy as np
-
+from paravec.architecture import Architecture
 from paravec.text import TOKENIZERS, Tokenizer
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -21,76 +21,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "logit": ("dot", "cosine"),
     "engine": ("cpu", "reference"),
 }
-
-
-@dataclass(frozen=True)
-class Architecture:
-    """What one model computes: dbow or dm, with the sizes of its parts. ``dm+dbow`` is two of these."""
-
-    model: str
-    vector_size: int
-    word_size: int
-    window: int
-    context: str
-    combine: str
-    pad: str
-    output: str
-    negative: int
-    logit: str
-    cosine_scale: float
-    batch_size: int
-    train_words: bool
-
-    @property
-    def is_dm(self) -> bool:
-        """Whether context words help the document to predict."""
-        return self.model == "dm"
-
-    @property
-    def has_words(self) -> bool:
-        """Whether there are word vectors W."""
-        return self.is_dm or self.train_words
-
-    @property
-    def has_bias(self) -> bool:
-        """Whether the output has a bias b."""
-        return self.output != "negative" and self.logit == "dot"
-
-    @property
-    def slots(self) -> int:
-        """How many context words a full window has."""
-        if not self.has_words:
-            return 0
-        return (self.window - 1) * (2 if self.context == "both" else 1)
-
-    @property
-    def width(self) -> int:
-        """The length of h, and of a row of U."""
-        if self.is_dm and self.combine == "concat":
-            return self.vector_size + self.slots * self.word_size
-        return self.vector_size
-
-    @property
-    def share(self) -> float:
-        """The part of h that the document has in a full window: what `infer_l2` is measured by."""
-        return 1 / (1 + self.slots) if self.is_dm and self.combine == "mean" else 1.0
-
-    @property
-    def learning_rate(self) -> float:
-        """The default learning rate of this combination."""
-        # Chosen on validation data: docs/inference.md. What concat and sum put into h grows with the window, and the
-        # rate that stays stable falls.
-        if self.logit == "cosine":
-            return 0.001
-        if not self.is_dm:
-            rate = 0.07 if self.output == "negative" else 0.1
-        elif self.combine == "mean":
-            rate = 0.3
-        elif self.combine == "concat":
-            rate = min(0.5 / self.window, 0.1)
-        else:
-            rate = min(0.5 / (1 + self.slots), 0.05)
-        return rate / 2 if self.output == "softmax" else rate  # the targets of a batch add up
 
 
 def threads(n_jobs: int | None) -> int:
@@ -209,6 +139,10 @@ class Settings(Encoding):
     infer_max_iter: int = _setting(100, "steps of inference at most")
     infer_l2: float = _setting(5.0, "weight of the squared length of a vector in inference")
     refit_documents: bool = _setting(True, "infer the training documents too after training")
+    validation_fraction: float | None = _setting(None, "hold so many documents out, and score them every epoch")
+    patience: int | None = _setting(None, "stop after so many epochs without a better score of the held-out documents")
+    stop_tol: float = _setting(0.0001, "how much better a score must be, as a part of it")
+    checkpoint_every: int | str | None = _setting(None, "epochs, or time (10min), after which a checkpoint is written")
 
     def __post_init__(self) -> None:
         """Refuses what is wrong in itself, then what does not go together."""
@@ -218,6 +152,7 @@ class Settings(Encoding):
         self._check_outputs()
         self._check_words()
         self._check_rates()
+        self._check_validation()
 
     def adopting(self, corpus: Encoding) -> Settings:
         """These settings for a corpus that is encoded already: its encoding stands, and nothing may contradict it."""
@@ -246,6 +181,16 @@ class Settings(Encoding):
     def last_rate(self, architecture: Architecture) -> float:
         """The learning rate at the last step."""
         return min(0.0001, self.rate(architecture)) if self.min_learning_rate is None else self.min_learning_rate
+
+    @property
+    def checkpoint_epochs(self) -> int | None:
+        """After how many epochs a checkpoint is due; None if that is told by the time, or none is wanted."""
+        return self.checkpoint_every if isinstance(self.checkpoint_every, int) else None
+
+    @property
+    def checkpoint_seconds(self) -> float | None:
+        """After how many seconds a checkpoint is due; None if that is told by epochs, or none is wanted."""
+        return _seconds(self.checkpoint_every) if isinstance(self.checkpoint_every, str) else None
 
     def with_epochs(self, n_tokens: int) -> Settings:
         """These settings with the number of epochs settled: small corpora are visited more often, at little cost."""
@@ -352,10 +297,45 @@ class Settings(Encoding):
                     f"of model={architecture.model!r}; lower it"
                 )
 
+    def _check_validation(self) -> None:
+        _number("stop_tol", self.stop_tol)
+        if isinstance(self.checkpoint_every, str):
+            _seconds(self.checkpoint_every)
+        elif self.checkpoint_every is not None:
+            _integer("checkpoint_every", self.checkpoint_every, 1)
+        if self.patience is not None:
+            _integer("patience", self.patience, 1)
+            if self.validation_fraction is None:
+                raise ValueError(
+                    f"patience={self.patience} needs documents that are held out; set validation_fraction, 0.05 say"
+                )
+        if self.validation_fraction is None:
+            return
+        _number("validation_fraction", self.validation_fraction)
+        if not 0 < self.validation_fraction < 1:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} is out of range; use 0 < validation_fraction < 1"
+            )
+        if not self.refit_documents:
+            raise ValueError(
+                "validation_fraction needs refit_documents=True: documents that are held out have inferred vectors only"
+            )
+
+
+_UNITS = {"s": 1, "min": 60, "h": 3600}
+
+
+def _seconds(text: str) -> float:
+    """The seconds of a time as people write it: 90s, 10min, 1.5h."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?(s|min|h)", text, re.ASCII)
+    if found is None or float(found[1]) == 0:
+        raise ValueError(f"checkpoint_every={text!r} is neither a number of epochs nor a time such as '10min' or '2h'")
+    return float(found[1]) * _UNITS[found[2]]
+
 
 def _plain(value: Any) -> Any:
-    """Numbers and truth values of NumPy's as Python's own."""
-    return value.item() if isinstance(value, np.generic) else value
+    """Numbers and truth values of NumPy's as Python's own; NumPy itself is not needed to tell."""
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
 
 
 def _integer(name: str, value: Any, least: int) -> None:

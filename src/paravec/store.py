@@ -1,40 +1,55 @@
-"""A model's folder on disk: safetensors and JSON, never pickle."""
+"""A model's folder on disk: safetensors and JSON, never pickle.
+
+``docs/format.md`` tells the format.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
 
-from paravec import _core
-from paravec.engines.base import Tables
-from paravec.engines.cpu import zeros
+from paravec import _core, manifest, parameters, tensors
+from paravec.architecture import Architecture
+from paravec.arguments import DocumentId
+from paravec.checkpoint import Start
+from paravec.corpus import CorpusFacts
+from paravec.corpus.labels import LabelIndex, Labels, packed
 from paravec.errors import ModelFormatError
-from paravec.fitting import Fitted
+from paravec.fitted import Fitted, Losses
 from paravec.folders import check_target, replacing
 from paravec.model import Model
-from paravec.settings import Architecture, Settings
+from paravec.settings import Settings
 from paravec.text import Tokenizer
 from paravec.vocab import Vocabulary
 
-if TYPE_CHECKING:
-    from paravec.estimator import ParagraphVector
-
 FORMAT = "paravec model"
 VERSION = 1
+MANIFEST = "settings.json"
+_VOCABULARY, _MODEL, _DOCUMENTS, _IDS = (f"{x}.safetensors" for x in ("vocabulary", "model", "documents", "ids"))
 
 
-def save(estimator: ParagraphVector, path: str | os.PathLike[str]) -> None:
-    """Writes to a new folder beside `path`, and renames it when it is complete."""
+def save(fitted: Fitted, path: str | os.PathLike[str], documents: bool = True) -> None:
+    """Writes to a new folder beside `path`, and puts it in its place when it is complete."""
+    with_documents = documents and fitted.ids is not None
     with replacing(check_model_target(path)) as folder:
-        _write(estimator, folder)
+        files = {_VOCABULARY: tensors.write(folder / _VOCABULARY, _vocabulary_arrays(fitted.vocabulary), checksum=True)}
+        for place, model in zip(_places(fitted.settings), fitted.models, strict=True):
+            (folder / place).mkdir(exist_ok=True)
+            arrays = {name: array for name, array in model.arrays().items() if name != "documents"}
+            files[str(place / _MODEL)] = tensors.write(folder / place / _MODEL, arrays, checksum=True)
+        about = _about(fitted, files) | {"documents": with_documents}
+        if with_documents:
+            about |= _write_documents(folder, fitted, about["identity"])
+        manifest.write(folder / MANIFEST, FORMAT, VERSION, about)
 
 
 def check_model_target(path: str | os.PathLike[str]) -> Path:
@@ -42,45 +57,133 @@ def check_model_target(path: str | os.PathLike[str]) -> Path:
     return check_target(path, "model", is_model)
 
 
-def load(cls: type[ParagraphVector], path: str | os.PathLike[str], tokenizer: Tokenizer | None) -> ParagraphVector:
-    """Reads what :func:`save` wrote, and refuses anything else."""
+def is_model(folder: Path) -> bool:
+    """Whether a folder says that it is a model."""
+    return manifest.says(folder / MANIFEST, FORMAT)
+
+
+def _places(settings: Settings) -> list[Path]:
+    """One model lies in the folder itself, the halves of dm+dbow in subfolders."""
+    names = [a.model for a in settings.architectures()]
+    return [Path()] if len(names) == 1 else [Path(name) for name in names]
+
+
+def _about(fitted: Fitted, files: dict[str, int]) -> dict[str, Any]:
+    about = {
+        "settings": fitted.settings.as_dict(),
+        "seed": fitted.seed,
+        "unicode": _core.UNICODE_VERSION,
+        "corpus": asdict(fitted.corpus),
+        "n_words": len(fitted.vocabulary.words),
+        "n_ngrams": len(fitted.vocabulary.prefix),
+        "integer_words": isinstance(fitted.vocabulary.words[0], int),
+        "crc32": {name: f"{value:08x}" for name, value in files.items()},
+    }
+    identity = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
+    return {
+        "identity": identity,
+        **about,
+        "loss_history": fitted.losses,
+        "validation_history": fitted.validation_losses,
+    }
+
+
+def _vocabulary_arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
+    arrays = {"counts": vocabulary.counts, **packed("words", vocabulary.words)}
+    if len(vocabulary.prefix):
+        arrays |= {"prefix": vocabulary.prefix, "last": vocabulary.last}
+    return arrays
+
+
+def _write_documents(folder: Path, fitted: Fitted, identity: str) -> dict[str, Any]:
+    """The vectors, and ids with an index from ids to rows; ids that are numbers in a row have no file."""
+    belongs, ids = {"identity": identity}, fitted.document_ids()
+    for place, model in zip(_places(fitted.settings), fitted.models, strict=True):
+        assert model.documents is not None
+        half = {**belongs, "model": model.architecture.model}
+        tensors.write(folder / place / _DOCUMENTS, {"documents": model.documents}, half)
+    first = ids.start if isinstance(ids, range) else None
+    if first is None:
+        arrays = packed("ids", ids)
+        index = LabelIndex.of(Labels(arrays["ids"], arrays.get("ids_offsets")))
+        tensors.write(folder / _IDS, {**arrays, "ids_keys": index.keys, "ids_rows": index.rows}, belongs)
+    return {"first_number": first, "integer_ids": isinstance(ids[0], int)}
+
+
+def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Fitted:
+    """Opens what :func:`save` wrote, and refuses anything else. Documents and their ids are mapped, not read."""
     if tokenizer is not None and not callable(tokenizer):
         raise TypeError(f"tokenizer={tokenizer!r} is not callable")
     folder = Path(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no model folder at {folder}")
-    about = _read_json(folder / "settings.json")
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise ModelFormatError(f"{folder / 'settings.json'} does not describe a paravec model")
-    if about.get("version") != VERSION:
-        raise ModelFormatError(
-            f"{folder} has format version {about.get('version')!r}; this version of paravec reads version {VERSION}"
-        )
-    if about.get("unicode") != _core.UNICODE_VERSION:
-        warnings.warn(
-            f"{folder} was made with the characters of Unicode {about.get('unicode')}, and is used with those of "
-            f"{_core.UNICODE_VERSION}: text with characters that are new since may be split otherwise",
-            stacklevel=3,
-        )
-    if tokenizer is not None and isinstance(about.get("settings"), dict):
-        about["settings"].update(lowercase=None, strip_tags=False)  # which a tokenizer of one's own decides
+    about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
+    while True:
+        try:
+            return _opened(folder, about, tokenizer)
+        except ModelFormatError:
+            before, about = about, manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
+            if about == before:
+                raise
+        # Another process has put another model in its place meanwhile.
+
+
+def _opened(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) -> Fitted:
     try:
-        own_tokenizer = about["settings"]["tokenizer"] is None
-        if own_tokenizer and tokenizer is None:
-            tokenizer = _missing_tokenizer
-        settings = Settings(**{**about["settings"], **({"tokenizer": tokenizer} if tokenizer is not None else {})})
-        vocabulary = _read_vocabulary(folder)
-        ids = _read_json(folder / "ids.json")
-        models = [_read_model(place, a, vocabulary, len(ids)) for a, place in _places(folder, settings)]
-        estimator = cls(**{**settings.as_dict(), "tokenizer": settings.tokenizer, "random_state": about["seed"]})
-        tables = [Tables.of(model.architecture, vocabulary, settings.sample) for model in models]
-        fitted = Fitted(models, tables, about["loss_history"])
-        estimator._adopt(settings, about["seed"], vocabulary, fitted, ids)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return _loaded(folder, about, tokenizer)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         if isinstance(error, ModelFormatError):
             raise
-        raise ModelFormatError(f"{folder} is damaged: {error}") from error
-    return estimator
+        raise ModelFormatError(f"{folder} is damaged: {error!s:.200}") from error
+
+
+def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) -> Fitted:
+    if about["unicode"] != _core.UNICODE_VERSION:
+        warnings.warn(
+            f"{folder} was made with the characters of Unicode {about['unicode']!s:.20}, and is used with those of "
+            f"{_core.UNICODE_VERSION}: text with characters that are new since may be split otherwise",
+            stacklevel=5,
+        )
+    settings, facts = _settings(folder, about, tokenizer), _facts(about)
+    for place in _places(settings):
+        if (folder / place).is_symlink() and place != Path():
+            raise ModelFormatError(f"{folder / place} is a symbolic link; a model's folder has none")
+    vocabulary = _read_vocabulary(folder, about)
+    models = [
+        _read_model(folder, place, architecture, vocabulary, about)
+        for place, architecture in zip(_places(settings), settings.architectures(), strict=True)
+    ]
+    ids = None
+    if _truth(about, "documents"):
+        for place, model in zip(_places(settings), models, strict=True):
+            model.documents = _read_documents(folder / place / _DOCUMENTS, model.architecture, facts, about)
+        ids = _read_ids(folder, facts, about)
+    return Fitted(
+        settings,
+        _count(about, "seed"),
+        vocabulary,
+        facts,
+        models,
+        ids,
+        _losses(about["loss_history"], settings),
+        _losses(about["validation_history"], settings),
+    )
+
+
+def _settings(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) -> Settings:
+    """The settings; those that this version does not know were saved by a later one, and matter."""
+    told = dict(about["settings"])
+    unknown = sorted(told.keys() - {each.name for each in fields(Settings)})
+    if unknown:
+        raise ModelFormatError(
+            f"{folder} has the setting {unknown[0]!r:.40}, which this version of paravec does not know; it was written "
+            f"by paravec {about.get('paravec')!s:.20}"
+        )
+    if tokenizer is not None:
+        told |= {"tokenizer": tokenizer, "lowercase": None, "strip_tags": False}  # which it decides itself
+    elif told["tokenizer"] is None:
+        told["tokenizer"] = _missing_tokenizer
+    return Settings(**told)
 
 
 def _missing_tokenizer(text: str) -> list[str]:
@@ -90,126 +193,114 @@ def _missing_tokenizer(text: str) -> list[str]:
     )
 
 
-def is_model(folder: Path) -> bool:
-    """Whether a folder says that it is a model."""
-    try:
-        about = _read_json(folder / "settings.json")
-    except ModelFormatError:
-        return False
-    return isinstance(about, dict) and about.get("format") == FORMAT
+def _facts(about: dict[str, Any]) -> CorpusFacts:
+    told = about["corpus"]
+    return CorpusFacts(_count(told, "n_documents"), _count(told, "n_tokens"), str(told["crc32"]))
 
 
-def _places(folder: Path, settings: Settings) -> list[tuple[Architecture, Path]]:
-    """One model lies in the folder itself, the halves of dm+dbow in subfolders."""
-    architectures = settings.architectures()
-    return [(a, folder if len(architectures) == 1 else folder / a.model) for a in architectures]
+def _count(about: dict[str, Any], name: str) -> int:
+    value = about[name]
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError(f"{name} is {value!r:.40}")
+    return value
 
 
-def _write(estimator: ParagraphVector, folder: Path) -> None:
-    settings = estimator.settings_
-    about = {
-        "format": FORMAT,
-        "version": VERSION,
-        "settings": settings.as_dict(),
-        "seed": estimator.seed_,
-        "n_documents": estimator.n_documents_,
-        "n_words": len(estimator._vocabulary.words),
-        "n_ngrams": len(estimator._vocabulary.prefix),
-        "unicode": _core.UNICODE_VERSION,
-        "loss_history": estimator.loss_history_,
-    }
-    _write_json(folder / "settings.json", about)
-    _write_json(folder / "words.json", list(estimator._vocabulary.words))
-    _write_json(folder / "ids.json", list(estimator.document_ids_))
-    vocabulary = estimator._vocabulary
-    _write_arrays(
-        folder / "vocabulary.safetensors",
-        {"counts": vocabulary.counts, "prefix": vocabulary.prefix, "last": vocabulary.last},
+def _truth(about: dict[str, Any], name: str) -> bool:
+    if type(about[name]) is not bool:
+        raise ValueError(f"{name} is {about[name]!r:.40}")
+    return bool(about[name])
+
+
+def _losses(told: Any, settings: Settings) -> Losses:
+    names = {a.model for a in settings.architectures()}
+    if told.keys() != names or not all(type(x) in (int, float) for losses in told.values() for x in losses):
+        raise ValueError("its history of losses is none")
+    return {name: list(losses) for name, losses in told.items()}
+
+
+def _read_vocabulary(folder: Path, about: dict[str, Any]) -> Vocabulary:
+    n_words, n_ngrams = _count(about, "n_words"), _count(about, "n_ngrams")
+    expected: dict[str, Any] = {"counts": ("int64", (n_words + n_ngrams,)), **_labels("words", n_words, about)}
+    if n_ngrams:
+        expected |= {"prefix": ("int32", (n_ngrams,)), "last": ("int32", (n_ngrams,))}
+    arrays = _verified(folder, _VOCABULARY, about, expected)
+    none = np.zeros(0, dtype=np.int32)
+    vocabulary = Vocabulary(
+        tuple(Labels(arrays["words"], arrays.get("words_offsets")).tolist()),
+        np.array(arrays["counts"]),
+        np.array(arrays.get("prefix", none)),
+        np.array(arrays.get("last", none)),
     )
-    for (_, place), model in zip(_places(folder, settings), estimator._models, strict=True):
-        place.mkdir(exist_ok=True)
-        arrays = {
-            "words": model.words,
-            "outputs": model.outputs,
-            "bias": model.bias,
-            "trainable": model.trainable,
-        }
-        _write_arrays(place / "model.safetensors", {k: a for k, a in arrays.items() if a is not None})
-        if model.documents is not None:
-            _write_arrays(place / "documents.safetensors", {"documents": model.documents})
-
-
-def _read_vocabulary(folder: Path) -> Vocabulary:
-    words = _read_json(folder / "words.json")
-    arrays = _read_arrays(folder / "vocabulary.safetensors")
-    vocabulary = Vocabulary(tuple(words), arrays["counts"], arrays["prefix"], arrays["last"])
-    if vocabulary.size != len(words) + len(vocabulary.prefix) or len(vocabulary.prefix) != len(vocabulary.last):
-        raise ModelFormatError(f"{folder}: the vocabulary's words and counts do not belong together")
+    vocabulary.check()
     return vocabulary
 
 
-def _read_model(folder: Path, architecture: Architecture, vocabulary: Vocabulary, n_documents: int) -> Model:
-    arrays = _read_arrays(folder / "model.safetensors")
-    n_targets = len(vocabulary.words) if architecture.is_dm else vocabulary.size
-    n_outputs = n_targets - (architecture.output == "hs")
-    expected: dict[str, tuple[int, ...]] = {"outputs": (n_outputs, architecture.width)}
-    if architecture.has_words:
-        expected["words"] = (len(vocabulary.words) + 1, architecture.word_size)
-    if architecture.has_bias:
-        expected["bias"] = (n_outputs,)
-    if (folder / "documents.safetensors").exists():
-        arrays.update(_read_arrays(folder / "documents.safetensors"))
-        expected["documents"] = (n_documents, architecture.vector_size)
-    for name, shape in expected.items():
-        found = arrays.get(name)
-        if found is None or found.shape != shape or found.dtype != np.float32:
-            what = "missing" if found is None else f"{found.dtype} of shape {found.shape}"
-            raise ModelFormatError(f"{folder}: the array {name!r} is {what}; float32 of shape {shape} is expected")
-        if name != "documents" and not np.isfinite(found).all():
-            raise ModelFormatError(f"{folder}: the array {name!r} holds NaN or infinity")
-    documents = arrays.get("documents")
-    words = _padded(arrays["words"]) if architecture.has_words else None
-    return Model(
-        architecture,
-        documents,
-        words,
-        _padded(arrays["outputs"]),
-        arrays.get("bias"),
-        arrays.get("trainable"),
+def _labels(name: str, count: int, about: dict[str, Any]) -> dict[str, Any]:
+    """The arrays of words or ids: integers, or text with offsets."""
+    if about[f"integer_{name}"]:
+        return {name: ("int64", (count,))}
+    return {name: ("uint8", (None,)), f"{name}_offsets": ("int64", (count + 1,))}
+
+
+def _verified(
+    folder: Path,
+    name: str,
+    about: dict[str, Any],
+    expected: parameters.Expected,
+    optional: parameters.Expected | None = None,
+) -> dict[str, Any]:
+    """The arrays of a file that is read as a whole, so that its checksum can be, too."""
+    arrays, _ = parameters.read(folder / name, expected, optional)
+    if f"{tensors.crc32(folder / name):08x}" != about["crc32"][name]:
+        raise ModelFormatError(
+            f"{folder / name} does not have the checksum that {MANIFEST} tells; copy the model again"
+        )
+    parameters.check_finite(folder / name, arrays)
+    return arrays
+
+
+def _read_model(
+    folder: Path, place: Path, architecture: Architecture, vocabulary: Vocabulary, about: dict[str, Any]
+) -> Model:
+    frozen = {"trainable": ("uint8", (len(vocabulary.words) + 1,))} if architecture.has_words else {}
+    expected = parameters.weights_of(architecture, vocabulary)
+    arrays = _verified(folder, str(place / _MODEL), about, expected, frozen)
+    words, bias, trainable = (arrays.get(name) for name in ("words", "bias", "trainable"))
+    return Model(architecture, None, words, arrays["outputs"], bias, trainable)
+
+
+def _belonging(
+    path: Path, about: dict[str, Any], expected: parameters.Expected, half: str | None = None
+) -> dict[str, Any]:
+    """The arrays of a file that is mapped, and says to which model it belongs."""
+    arrays, metadata = parameters.read(path, expected)
+    if metadata.get("identity") != about["identity"] or metadata.get("model") != half:
+        raise ModelFormatError(f"{path} belongs to another model")
+    return arrays
+
+
+def _read_documents(path: Path, architecture: Architecture, facts: CorpusFacts, about: dict[str, Any]) -> Any:
+    shape = (facts.n_documents, architecture.vector_size)
+    return _belonging(path, about, {"documents": ("float32", shape)}, architecture.model)["documents"]
+
+
+def _read_ids(folder: Path, facts: CorpusFacts, about: dict[str, Any]) -> Sequence[DocumentId]:
+    if about["first_number"] is not None:
+        first = _count(about, "first_number")
+        return range(first, first + facts.n_documents)
+    keys = "int64" if about["integer_ids"] else "uint64"
+    expected = {"ids_keys": (keys, (facts.n_documents,)), "ids_rows": ("int64", (facts.n_documents,))}
+    arrays = _belonging(folder / _IDS, about, expected | _labels("ids", facts.n_documents, about))
+    index = LabelIndex(arrays["ids_keys"], arrays["ids_rows"])
+    return Labels(arrays["ids"], arrays.get("ids_offsets"), index)
+
+
+def is_result(path: str | os.PathLike[str], start: Start) -> bool:
+    """Whether there is a model at a place that a fit with this start has made."""
+    folder = Path(path)
+    if not is_model(folder):
+        return False
+    about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
+    return start.word_vectors is None and all(
+        about.get(name) == value for name, value in start.as_dict().items() if name != "word_vectors"
     )
-
-
-def _padded(array: NDArray[Any]) -> NDArray[np.float32]:
-    padded = zeros(*array.shape)
-    padded[:] = array
-    return padded
-
-
-def _write_json(path: Path, value: Any) -> None:
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1 if isinstance(value, dict) else None)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ModelFormatError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise ModelFormatError(f"{path} is not JSON: {error}") from None
-
-
-def _write_arrays(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
-    try:
-        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, path)
-    except SafetensorError as error:  # a full disk, say
-        raise OSError(f"{path.name} cannot be written: {error}") from None
-
-
-def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    try:
-        return dict(load_file(path))
-    except (OSError, SafetensorError) as error:
-        raise ModelFormatError(f"{path} cannot be read: {error}") from None

@@ -10,7 +10,6 @@ import math
 import mmap
 import os
 import reprlib
-import stat
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paravec.errors import TensorError
+from paravec.plain import open_plain
 
 _DTYPES = {"U8": "|u1", "I32": "<i4", "I64": "<i8", "U64": "<u8", "F32": "<f4"}
 _NAMES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
@@ -140,25 +140,16 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[st
 
 
 def _mapped(path: str | os.PathLike[str]) -> mmap.mmap:
-    """A plain file as memory: no link to elsewhere, nothing that would make a reader wait."""
-    _refuse_special(os.lstat(path).st_mode)
-    kinds = ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY")  # where the system has them
-    handle = os.open(path, os.O_RDONLY | sum(getattr(os, kind, 0) for kind in kinds))
+    handle = open_plain(path)
     try:
-        about = os.fstat(handle)
-        _refuse_special(about.st_mode)  # which may have come in between
-        if about.st_size < 8:
-            raise ValueError(f"it has {about.st_size} bytes, and the least is 8")
+        size = os.fstat(handle).st_size
+        if size < 8:
+            raise ValueError(f"it has {size} bytes, and the least is 8")
         if sys.version_info >= (3, 13):
-            return mmap.mmap(handle, about.st_size, access=mmap.ACCESS_READ, trackfd=False)
-        return mmap.mmap(handle, about.st_size, access=mmap.ACCESS_READ)
+            return mmap.mmap(handle, size, access=mmap.ACCESS_READ, trackfd=False)
+        return mmap.mmap(handle, size, access=mmap.ACCESS_READ)
     finally:
         os.close(handle)
-
-
-def _refuse_special(mode: int) -> None:
-    if not stat.S_ISREG(mode):
-        raise ValueError("it is a symbolic link, a folder, a pipe or a device")
 
 
 def _parsed(mapped: mmap.mmap) -> tuple[dict[str, Any], int]:

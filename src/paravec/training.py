@@ -1,114 +1,189 @@
-"""Initial parameters, epochs, the learning-rate schedule and the loss."""
+"""Epochs, the learning-rate schedule, the loss, and when to stop."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paravec import draws
+from paravec.architecture import Architecture
 from paravec.corpus import Corpus
-from paravec.draws import Purpose
 from paravec.engines.base import Engine, Pass, Tables
-from paravec.engines.cpu import fill_uniform, zeros
 from paravec.errors import DivergedError
-from paravec.model import Model
-from paravec.settings import Architecture, Settings
-from paravec.text import Token
-from paravec.vocab import Vocabulary
+from paravec.model import Model, Weights
+from paravec.settings import Settings
+from paravec.validation import HeldOut
+
+_WORK_OF_A_SLICE = 1 << 32  # products of numbers: a few seconds
 
 
 @dataclass(frozen=True)
-class GivenWords:
-    """Word vectors to start from."""
+class Epoch:
+    """What a callback is told after every epoch.
 
-    index: dict[Token, int]
-    vectors: NDArray[np.float32]
+    `transform` infers documents (as :meth:`ParagraphVector.transform` does) with the parameters as they are now, those
+    of this half alone for ``"dm+dbow"``.
+    """
 
-    @staticmethod
-    def of(given: Any) -> GivenWords:
-        """From a mapping of words to vectors, a pair (words, matrix), or gensim's KeyedVectors."""
-        if hasattr(given, "index_to_key") and hasattr(given, "vectors"):
-            words, rows = list(given.index_to_key), given.vectors
-        elif isinstance(given, Mapping):
-            words, rows = list(given), list(given.values())
-        elif isinstance(given, tuple) and len(given) == 2:
-            words, rows = list(given[0]), given[1]
-        else:
-            raise TypeError(
-                f"word_vectors is a {type(given).__name__}; give a dict of words to vectors, or a pair (words, matrix)"
+    model: str
+    epoch: int  # from 1
+    epochs: int
+    loss: float
+    validation_loss: float | None
+    words_per_second: float
+    seconds: float  # since the training of this model began
+    transform: Callable[[Any], NDArray[np.float32]] = field(repr=False, compare=False)
+
+
+class Callback(Protocol):
+    """What `fit` calls after every epoch: any function of an :class:`Epoch`. If it returns True, training stops."""
+
+    def __call__(self, epoch: Epoch, /) -> object:
+        """Looks at an epoch."""
+        ...
+
+
+@dataclass
+class State:
+    """How far the training of a model has come: with its parameters, all that is needed to go on to the bit."""
+
+    epoch: int = 0  # epochs that are complete
+    slice: int = 0  # slices of the next one that are complete ...
+    objective: float = 0.0  # ... their summed objective ...
+    targets: int = 0  # ... and targets
+    losses: list[float] = field(default_factory=list)
+    validation_losses: list[float] = field(default_factory=list)
+    best: int | None = None  # the epoch, from 0, with the best score
+    stopped: bool = False
+    seconds: float = 0.0
+
+
+@dataclass
+class Run:
+    """A model and how far its training has come."""
+
+    model: Model
+    state: State = field(default_factory=State)
+    best: Weights | None = None  # those of the best epoch, if training stops by the score
+
+
+class Watch(Protocol):
+    """Who looks at a training."""
+
+    def slice(self, training: Training, words: int) -> None:
+        """After every slice of an epoch; `words` of the epoch have been visited."""
+        ...
+
+    def epoch(self, training: Training, words_per_second: float) -> None:
+        """After every epoch; it may stop the training: ``training.state.stopped = True``."""
+        ...
+
+
+class Training:
+    """One model on its way through its epochs.
+
+    An epoch is a pass over slices of the documents, always the same ones, so that a training can be looked at, saved
+    and taken up again between two slices without any change to its steps.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        run: Run,
+        corpus: Corpus,
+        tables: Tables,
+        settings: Settings,
+        seed: int,
+        held_out: HeldOut | None = None,
+    ) -> None:
+        assert settings.epochs is not None
+        self.run, self.model, self.state = run, run.model, run.state
+        self.epochs = settings.epochs
+        self.words_of_an_epoch = len(corpus.tokens) - (
+            0 if held_out is None else int(corpus.lengths[held_out.rows].sum())
+        )
+        self._engine, self._corpus, self._tables = engine, corpus, tables
+        self._settings, self._seed, self._held_out = settings, seed, held_out
+
+    def train(self, watch: Watch | None = None) -> None:
+        """Trains to the end, in place."""
+        while self.state.epoch < self.epochs and not self.state.stopped:
+            self._epoch(watch)
+        if self.run.best is not None:
+            self.model.restore(self.run.best)
+            self.run.best = None
+        if self.model.documents is not None:
+            self.model.documents[self._corpus.lengths == 0] = 0  # what no word has moved means nothing
+
+    def _epoch(self, watch: Watch | None) -> None:
+        state, architecture = self.state, self.model.architecture
+        order = draws.document_order(self._seed, state.epoch, architecture.is_dm, len(self._corpus))
+        if self._held_out is not None:
+            order = order[~self._held_out.mask[order]]
+        lengths = self._corpus.lengths[order]
+        schedule = rates(self._settings, architecture, state.epoch, lengths)
+        ends = slice_ends(architecture, self._tables, lengths)
+        words = np.cumsum(lengths)
+        visited, began = 0, time.perf_counter()
+        for first, end in list(zip([0, *ends], ends, strict=False))[state.slice :]:
+            before = time.perf_counter()
+            work = Pass(self._seed, state.epoch, order[first:end], schedule[first:end])
+            tally = self._engine.train(self.model, self._corpus, self._tables, work)
+            visited += int(lengths[first:end].sum())
+            state.objective += tally.objective
+            state.targets += tally.targets
+            state.slice += 1
+            state.seconds += time.perf_counter() - before
+            self._check(state.objective / max(1, state.targets))
+            if watch is not None:
+                watch.slice(self, int(words[end - 1]))
+        self._end_epoch()
+        speed = visited / max(time.perf_counter() - began, 1e-9)
+        if watch is not None:
+            watch.epoch(self, speed)
+
+    def _end_epoch(self) -> None:
+        state, settings = self.state, self._settings
+        if not state.targets:
+            raise ValueError(f"sample={settings.sample} left no word to predict in epoch {state.epoch + 1}; raise it")
+        self._check(state.objective / state.targets, whole=True)
+        state.losses.append(-state.objective / state.targets)
+        if self._held_out is not None:
+            before = time.perf_counter()
+            loss = self._held_out.loss(self._engine, self.model, self._tables, settings, self._seed)
+            state.seconds += time.perf_counter() - before
+            state.validation_losses.append(loss)
+            self._judge()
+        state.epoch, state.slice, state.objective, state.targets = state.epoch + 1, 0, 0.0, 0
+
+    def _judge(self) -> None:
+        """Whether the last epoch is the best one so far, or training has waited for a better one long enough."""
+        state, settings = self.state, self._settings
+        if settings.patience is None:
+            return
+        loss = state.validation_losses[-1]
+        if state.best is None or loss < state.validation_losses[state.best] * (1 - settings.stop_tol):
+            state.best, self.run.best = state.epoch, self.model.weights(self.run.best)
+        elif state.epoch - state.best >= settings.patience:
+            state.stopped = True
+
+    def _check(self, objective: float, whole: bool = False) -> None:
+        """Refuses to go on with numbers that have left their range."""
+        hopeless = 10 * _loss_of_zero(self.model.architecture, self._tables)
+        # `not <` holds for NaN too
+        if not -objective < hopeless or (whole and not np.isfinite(self.model.outputs).all()):
+            architecture = self.model.architecture
+            raise DivergedError(
+                f"training of model={architecture.model!r} diverged: the loss is {-objective:.4g} in epoch "
+                f"{self.state.epoch + 1} of {self.epochs}, at learning_rate={self._settings.rate(architecture)}; "
+                f"lower it"
             )
-        try:
-            vectors = np.asarray(rows, dtype=np.float32)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"word_vectors are not numbers of one length: {error}") from None
-        if vectors.ndim != 2 or len(words) != len(vectors):
-            raise ValueError(
-                f"word_vectors has {len(words)} words, but vectors of shape {vectors.shape}; give one row a word"
-            )
-        bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
-        if len(bad):
-            raise ValueError(
-                f"word_vectors has NaN or infinity in the vector of {words[bad[0]]!r}; remove or repair it"
-            )
-        return GivenWords({word: i for i, word in enumerate(words)}, vectors)
-
-    def check(self, architecture: Architecture) -> None:
-        """Refuses vectors of another length than the model's."""
-        if architecture.has_words and self.vectors.shape[1] != architecture.word_size:
-            name = "word_size" if architecture.combine == "concat" and architecture.is_dm else "vector_size"
-            raise ValueError(
-                f"word_vectors have {self.vectors.shape[1]} dimensions, but {name}={architecture.word_size} "
-                f"for model={architecture.model!r}; use {name}={self.vectors.shape[1]}"
-            )
-
-
-def initial_model(
-    architecture: Architecture,
-    vocabulary: Vocabulary,
-    tables: Tables,
-    n_documents: int,
-    seed: int,
-    given: GivenWords | None = None,
-    freeze_words: bool = False,
-) -> Model:
-    """Small random vectors; U and b at zero, but for cosine, which needs a direction."""
-    is_dm, width = architecture.is_dm, architecture.width
-    n_outputs = tables.n_targets - (architecture.output == "hs")
-    model = Model(
-        architecture,
-        documents=fill_uniform(
-            seed,
-            Purpose.DOCUMENT_VECTORS,
-            is_dm,
-            np.empty((n_documents, architecture.vector_size), dtype=np.float32),
-        ),
-        words=None,
-        outputs=zeros(n_outputs, width),
-        bias=np.zeros(n_outputs, dtype=np.float32) if architecture.has_bias else None,
-    )
-    if architecture.logit == "cosine":
-        fill_uniform(seed, Purpose.OUTPUT_WEIGHTS, is_dm, model.outputs)
-    if architecture.has_words:
-        room = zeros(len(vocabulary.words) + 1, architecture.word_size)
-        model.words = fill_uniform(seed, Purpose.WORD_VECTORS, is_dm, room)
-        if given is not None:
-            theirs = np.array([given.index.get(word, -1) for word in vocabulary.words])
-            ours = np.flatnonzero(theirs >= 0)
-            if not len(ours):
-                raise ValueError(
-                    f"none of the {len(given.index)} words of word_vectors is among the {len(vocabulary.words)} words "
-                    f"of the corpus; are they spelt alike (lower case, say)?"
-                )
-            model.words[ours] = given.vectors[theirs[ours]]
-            if freeze_words:
-                model.trainable = np.ones(len(model.words), dtype=np.uint8)
-                model.trainable[ours] = 0
-    return model
 
 
 def _loss_of_zero(architecture: Architecture, tables: Tables) -> float:
@@ -131,35 +206,16 @@ def rates(
     return (first + (last - first) * done).astype(np.float32)
 
 
-def train(
-    engine: Engine,
-    model: Model,
-    corpus: Corpus,
-    tables: Tables,
-    settings: Settings,
-    seed: int,
-    report: Callable[[int, float, int], None] | None = None,
-) -> list[float]:
-    """Trains in place; returns the loss of every epoch: minus the mean log-likelihood of a target."""
-    assert settings.epochs is not None
-    architecture = model.architecture
-    hopeless = 10 * _loss_of_zero(architecture, tables)
-    losses: list[float] = []
-    for epoch in range(settings.epochs):
-        order = draws.document_order(seed, epoch, architecture.is_dm, len(corpus))
-        schedule = rates(settings, architecture, epoch, corpus.lengths[order])
-        tally = engine.train(model, corpus, tables, Pass(seed, epoch, order, schedule))
-        if not tally.targets:
-            raise ValueError(f"sample={settings.sample} left no word to predict in epoch {epoch + 1}; raise it")
-        losses.append(-tally.objective / tally.targets)
-        # `not <` holds for NaN too
-        if not losses[-1] < hopeless or not np.isfinite(model.outputs).all():
-            raise DivergedError(
-                f"training of model={architecture.model!r} diverged: the loss is {losses[-1]:.4g} after epoch "
-                f"{epoch + 1} of {settings.epochs}, at learning_rate={settings.rate(architecture)}; lower it"
-            )
-        if report is not None:
-            report(epoch, losses[-1], tally.targets)
-    if model.documents is not None:
-        model.documents[corpus.lengths == 0] = 0  # what no word has moved means nothing
-    return losses
+def slice_ends(architecture: Architecture, tables: Tables, lengths: NDArray[np.int64]) -> list[int]:
+    """Where the slices of an epoch end: after about the same work each, whatever else is set.
+
+    The exact softmax ends its last batch with a slice, so slices must not depend on the clock or on the machine.
+    """
+    if architecture.output == "softmax":
+        rows = tables.n_targets
+    else:
+        rows = 1 + architecture.negative if architecture.output == "negative" else tables.n_targets.bit_length()
+    steps = 1 + architecture.slots if architecture.train_words else 1
+    words = max(1, _WORK_OF_A_SLICE // (rows * steps * architecture.width))
+    number = (np.cumsum(lengths) - lengths) // words
+    return [*(np.flatnonzero(np.diff(number)) + 1).tolist(), len(lengths)]

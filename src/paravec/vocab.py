@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from paravec import _core
 from paravec.text import Token
 
+LONGEST_NGRAM = 16
+
 
 @dataclass(frozen=True)
 class Vocabulary:
@@ -62,6 +64,30 @@ class Vocabulary:
             and np.array_equal(self.prefix, other.prefix)
             and np.array_equal(self.last, other.last)
         )
+
+    def check(self) -> None:
+        """Refuses what cannot be a vocabulary: one that was read from a file may be damaged."""
+        n_words = len(self.words)
+        if n_words < 2 or len(set(self.words)) != n_words:
+            raise ValueError(f"the vocabulary has {n_words} words, {len(set(self.words))} of them different")
+        if len(self.counts) != n_words + len(self.prefix) or len(self.prefix) != len(self.last):
+            raise ValueError("the words, n-grams and counts of the vocabulary do not belong together")
+        if (self.counts < 1).any() or float(self.counts.sum(dtype=np.float64)) >= 2**62:
+            raise ValueError("the vocabulary has counts that are none")
+        if len(self.prefix) and not self._leads_to_words():
+            raise ValueError("the n-grams of the vocabulary are damaged")
+
+    def _leads_to_words(self) -> bool:
+        """Whether every n-gram has a shorter one, and in the end a word, in front of its last word."""
+        n_words, ends = len(self.words), self.prefix.copy()
+        if self.prefix.min() < 0 or self.prefix.max() >= self.size or self.last.min() < 0 or self.last.max() >= n_words:
+            return False
+        for _ in range(LONGEST_NGRAM):
+            longer = ends >= n_words
+            if not longer.any():
+                return True
+            ends[longer] = self.prefix[ends[longer] - n_words]
+        return False
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}  # the tables are made again when needed

@@ -52,17 +52,36 @@ Task make_task(const Architecture& architecture, const Arrays& a) {
 }
 
 // Token ids address rows of the model's arrays, so none is believed.
-void check_tokens(const Array<const int32_t>& tokens, const Arrays& arrays) {
-  const int32_t* ids = tokens.data();
+bool known(const int32_t* first, const int32_t* end, const Arrays& arrays) {
   bool good = true;
-  for (size_t i = 0; i < tokens.shape(0); ++i) good &= ids[i] >= 0 && ids[i] < arrays.n_targets;
-  if (!good) throw std::invalid_argument("the corpus has token ids that the model does not know");
+  for (; first < end; ++first) good &= *first >= 0 && *first < arrays.n_targets;
+  return good;
+}
+
+void check_tokens(const Array<const int32_t>& tokens, const Arrays& arrays) {
+  if (!known(tokens.data(), tokens.data() + tokens.shape(0), arrays))
+    throw std::invalid_argument("the corpus has token ids that the model does not know");
+}
+
+// A pass may visit a few of very many documents, so only theirs are looked at.
+void check_visited(const Array<const int32_t>& tokens, const Array<const int64_t>& offsets, const Array<const int64_t>& order,
+                   const Arrays& arrays) {
+  const int64_t documents = static_cast<int64_t>(offsets.shape(0)) - 1;
+  const int64_t end = static_cast<int64_t>(tokens.shape(0));
+  bool good = true;
+  for (size_t i = 0; i < order.shape(0) && good; ++i) {
+    const int64_t d = order.data()[i];
+    good = d >= 0 && d < documents && 0 <= offsets.data()[d] && offsets.data()[d] <= offsets.data()[d + 1] &&
+           offsets.data()[d + 1] <= end &&
+           known(tokens.data() + offsets.data()[d], tokens.data() + offsets.data()[d + 1], arrays);
+  }
+  if (!good) throw std::invalid_argument("the pass has documents that the corpus does not have, or token ids that the model does not know");
 }
 
 std::tuple<double, int64_t> train_pass(const Architecture& architecture, const Arrays& arrays, Array<const int32_t> tokens,
                                        Array<const int64_t> offsets, uint64_t seed, uint32_t epoch, Array<const int64_t> order,
                                        Array<const float> rates, int threads, const std::string& kernels) {
-  check_tokens(tokens, arrays);
+  check_visited(tokens, offsets, order, arrays);
   const Task task = make_task(architecture, arrays);
   const Kernels& chosen = kernels_named(kernels);
   const Pass pass = {seed, epoch, order.data(), rates.data(), static_cast<int64_t>(order.shape(0))};

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 import warnings
@@ -22,7 +23,8 @@ def encode(
     input: options.Input,
     out: Annotated[str, typer.Option("-o", "--out", help="the folder to write the corpus to")],
     vocabulary: options.Vocabulary = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    quiet: options.Quiet = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object when done")] = False,
     **given: Any,
 ) -> None:
     """Turns INPUT into a corpus of token ids, a folder that can be trained on again and again."""
@@ -38,11 +40,15 @@ def encode(
     source = options.source_of(input, how)
     words = options.vocabulary_of(vocabulary)
     corpus = encode_corpus(source, out, vocabulary=words, progress=not quiet, **given)
+    seconds = time.perf_counter() - began
+    tokens, known, ngrams = (
+        len(x) for x in (corpus.documents.tokens, corpus.vocabulary.words, corpus.vocabulary.prefix)
+    )
     if not quiet:
-        seconds = time.perf_counter() - began
-        known, ngrams = len(corpus.vocabulary.words), len(corpus.vocabulary.prefix)
         print(
-            f"{len(corpus)} documents, {len(corpus.documents.tokens)} tokens, {known} words, {ngrams} n-grams, "
-            f"{seconds:.1f} s: {out}",
+            f"{len(corpus)} documents, {tokens} tokens, {known} words, {ngrams} n-grams, {seconds:.1f} s: {out}",
             file=sys.stderr,
         )
+    if as_json:
+        about = {"documents": len(corpus), "tokens": tokens, "words": known, "n-grams": ngrams}
+        print(json.dumps(about | {"seconds": round(seconds, 3), "corpus": out}))

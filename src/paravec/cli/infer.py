@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -19,23 +20,24 @@ def register(app: typer.Typer) -> None:
 
 
 def infer(
-    model: Annotated[str, typer.Argument(help="a model's folder")],
+    model: options.ModelFolder,
     input: Annotated[str, typer.Argument(help=f"{options.INPUT_HELP}; or a corpus")] = "-",
     n_jobs: Annotated[int, typer.Option(help="threads; -1 for all cores")] = -1,
     **how: Any,
 ) -> None:
     """Writes a JSON line {"id", "vector"} for every document of INPUT; those without ids are numbered from 1."""
+    from paravec import store
     from paravec.corpus import EncodedCorpus
-    from paravec.estimator import ParagraphVector
 
     source = options.corpus_or_source(input, how)
-    estimator = ParagraphVector.load(model).set_params(n_jobs=n_jobs)
+    fitted = store.load(model)
+    settings = replace(fitted.settings, n_jobs=n_jobs)
     number, unknown = 0, []
     if isinstance(source, EncodedCorpus):
         warnings.simplefilter("ignore", UnknownWordsWarning)  # told below
-        found: Any = [(source.ids, estimator.transform(source))]
+        found: Any = [(source.ids, fitted.transform(source, settings))]
     else:
-        found = estimator.transform_blocks(source)
+        found = fitted.transform_blocks(source, settings)
     for ids, vectors in found:
         names = range(number + 1, number + 1 + len(vectors)) if ids is None else ids
         for id, vector in zip(names, vectors, strict=True):

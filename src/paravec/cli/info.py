@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from paravec.checkpoint import Checkpoint
     from paravec.corpus import EncodedCorpus
 
 
@@ -18,15 +19,23 @@ def register(app: typer.Typer) -> None:
 
 
 def info(
-    model: Annotated[str, typer.Argument(help="the folder of a model or of an encoded corpus")],
+    model: Annotated[str, typer.Argument(help="the folder of a model, a checkpoint or an encoded corpus")],
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Tells what a model (or a corpus) is: its sizes, every setting, and the loss of every epoch."""
+    """Tells what a model (a checkpoint, a corpus) is: its sizes, every setting, and the loss of every epoch."""
+    from paravec.checkpoint import Checkpoint, is_checkpoint
     from paravec.corpus.encode import corpus_of
 
     corpus = corpus_of(model)
-    about = _of_model(model) if corpus is None else _of_corpus(corpus)
-    about["bytes"] = sum(file.stat().st_size for file in Path(model).rglob("*") if file.is_file())
+    if corpus is not None:
+        about = _of_corpus(corpus)
+    elif is_checkpoint(Path(model)):
+        found = Checkpoint.at(model)
+        assert found is not None
+        about = _of_checkpoint(found)
+    else:
+        about = _of_model(model)
+    about["bytes"] = sum(file.lstat().st_size for file in Path(model).rglob("*") if file.is_file())
     if as_json:
         print(json.dumps(about))
         return
@@ -35,26 +44,50 @@ def info(
             print(f"{name:20} {value}")
     for name, value in about["settings"].items():
         print(f"{name:20} {value}")
-    for name, losses in about.get("loss_history", {}).items():
-        print(f"{'loss of ' + name:20} {' '.join(f'{loss:.4f}' for loss in losses)}")
+    for what, title in (("loss_history", "loss of"), ("validation_history", "held out,")):
+        for name, losses in about.get(what, {}).items():
+            if losses:
+                print(f"{title + ' ' + name:20} {' '.join(f'{loss:.4f}' for loss in losses)}")
 
 
 def _of_model(path: str) -> dict[str, Any]:
-    from paravec.estimator import ParagraphVector
+    from paravec import store
 
-    estimator = ParagraphVector.load(path)
+    fitted = store.load(path)
     return {
-        "documents": estimator.n_documents_,
-        "words": len(estimator.vocabulary_),
-        "n-grams": estimator._vocabulary.size - len(estimator.vocabulary_),
-        "seed": estimator.seed_,
-        "settings": estimator.settings_.as_dict(),
-        "loss_history": estimator.loss_history_,
+        "what": store.FORMAT,
+        "documents": fitted.corpus.n_documents,
+        "tokens": fitted.corpus.n_tokens,
+        "words": len(fitted.vocabulary.words),
+        "n-grams": len(fitted.vocabulary.prefix),
+        "dimensions": fitted.n_features,
+        "document vectors": "yes" if fitted.ids is not None else "no, saved without them",
+        "seed": fitted.seed,
+        "settings": fitted.settings.as_dict(),
+        "loss_history": fitted.losses,
+        "validation_history": fitted.validation_losses,
+    }
+
+
+def _of_checkpoint(found: Checkpoint) -> dict[str, Any]:
+    about, history = found.about, found.history()
+    return {
+        "what": about["format"],
+        "position": found.where(),
+        "documents": about["corpus"]["n_documents"],
+        "tokens": about["corpus"]["n_tokens"],
+        "seed": found.seed,
+        "settings": about["settings"],
+        "loss_history": {name: state.losses for name, state in history.items()},
+        "validation_history": {name: state.validation_losses for name, state in history.items()},
     }
 
 
 def _of_corpus(corpus: EncodedCorpus) -> dict[str, Any]:
+    from paravec.corpus.folder import FORMAT
+
     return {
+        "what": FORMAT,
         "documents": len(corpus),
         "tokens": len(corpus.documents.tokens),
         "words": len(corpus.vocabulary.words),

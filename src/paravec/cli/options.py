@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from dataclasses import fields
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
@@ -16,7 +17,13 @@ INPUT_HELP = (
     ".zip with a document a file"
 )
 Input = Annotated[str, typer.Argument(help=INPUT_HELP)]
+ModelFolder = Annotated[str, typer.Argument(help="a model's folder")]
+HowMany = Annotated[int, typer.Option("-k", min=1, help="how many")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="print nothing but errors")]
 CorpusOrInput = Annotated[str, typer.Argument(help=f"a corpus made by paravec encode, or {INPUT_HELP}")]
+
+
+Chosen = TypeVar("Chosen", bound=Encoding)
 
 
 def input_options(
@@ -71,7 +78,7 @@ def _parameters(function: Callable[..., None]) -> list[inspect.Parameter]:
 
 def _settings(settings: type[Encoding], left_out: tuple[str, ...]) -> list[inspect.Parameter]:
     """An option a setting, those of a model before those of the corpus."""
-    hints = {**get_type_hints(settings), "tokenizer": str}
+    hints = {**get_type_hints(settings), "tokenizer": str, "checkpoint_every": str | None}
     names = [each.name for each in fields(Encoding)]
     ordered = (
         sorted(fields(settings), key=lambda each: each.name in names) if settings is Settings else fields(settings)
@@ -88,12 +95,21 @@ def _settings(settings: type[Encoding], left_out: tuple[str, ...]) -> list[inspe
     ]
 
 
-def checked(settings: type[Encoding], given: dict[str, Any]) -> None:
-    """Wrong settings are wrong usage."""
+def checked(settings: type[Chosen], given: dict[str, Any]) -> Chosen:
+    """The settings that were given; wrong ones are wrong usage."""
+    every = given.get("checkpoint_every")
+    if every is not None and every.isdecimal():
+        given["checkpoint_every"] = int(every)
     try:
-        settings(**given)
+        return settings(**given)
     except (ValueError, TypeError) as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def print_scores(found: Iterable[tuple[object, float]], what: str, as_json: bool) -> None:
+    """A line for each thing that was found, the best first."""
+    for name, score in found:
+        print(json.dumps({what: name, "score": round(score, 6)}) if as_json else f"{score:.4f}\t{name}")
 
 
 def source_of(input: str, how: dict[str, Any]) -> Any:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from typing import Annotated
 
 import typer
+
+from paravec.cli import options
 
 
 def register(app: typer.Typer) -> None:
@@ -14,21 +16,23 @@ def register(app: typer.Typer) -> None:
 
 
 def similar(
-    model: Annotated[str, typer.Argument(help="a model's folder")],
-    text: Annotated[str | None, typer.Argument(help="a text to find similar documents for")] = None,
+    model: options.ModelFolder,
+    text: Annotated[
+        str | None, typer.Argument(help="a text to find similar documents for; - for standard input")
+    ] = None,
     id: Annotated[str | None, typer.Option(help="the id of a training document instead of a text")] = None,
-    k: Annotated[int, typer.Option("-k", min=1, help="how many")] = 10,
+    k: options.HowMany = 10,
     as_json: Annotated[bool, typer.Option("--json", help="print a JSON line a document")] = False,
 ) -> None:
     """Prints the training documents nearest to TEXT, or to the document with an id: score, tab, id."""
     if (text is None) == (id is None):
         raise typer.BadParameter("give a TEXT or an --id, and not both")
-    from paravec.estimator import ParagraphVector
+    from paravec import store
 
-    estimator = ParagraphVector.load(model)
+    fitted = store.load(model)
+    if text == "-":
+        text = sys.stdin.read()
     wanted: str | int | None = id
-    if id is not None and estimator.document_ids_ and isinstance(estimator.document_ids_[0], int):
-        wanted = int(id) if id.lstrip("-").isdecimal() else id
-    found = estimator.similar(id=wanted, k=k) if id is not None else estimator.similar(text, k)
-    for name, score in found:
-        print(json.dumps({"id": name, "score": round(score, 6)}) if as_json else f"{score:.4f}\t{name}")
+    if id is not None and isinstance(fitted.document_ids()[0], int) and id.lstrip("-").isdecimal():
+        wanted = int(id)
+    options.print_scores(fitted.similar(text, k, wanted), "id", as_json)

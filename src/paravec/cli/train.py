@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
 import sys
 import time
 import warnings
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from paravec.cli import options
 from paravec.settings import Settings
+
+if TYPE_CHECKING:
+    from paravec.fitting import Place
 
 _LEFT_OUT = ("freeze_words",)  # word vectors cannot be given on the command line yet
 
@@ -23,27 +28,60 @@ def register(app: typer.Typer) -> None:
 def train(
     input: options.CorpusOrInput,
     out: Annotated[str, typer.Option("-o", "--out", help="the folder to write the model to")],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="go on from the checkpoint beside MODEL, or begin if there is none")
+    ] = False,
+    documents: Annotated[bool, typer.Option(help="keep the vectors and ids of the training documents")] = True,
     random_state: Annotated[int, typer.Option(help="seed of all draws")] = 0,
     vocabulary: options.Vocabulary = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="print nothing but errors")] = False,
+    quiet: options.Quiet = False,
+    as_json: Annotated[bool, typer.Option("--json", help="print one JSON object when done")] = False,
     **given: Any,
 ) -> None:
-    """Learns vectors from INPUT and writes the model to a folder. Documents without ids are numbered from 1."""
+    """Learns vectors from INPUT and writes the model to a folder. Documents without ids are numbered from 1.
+
+    Checkpoints (--checkpoint-every) are written to MODEL.checkpoint, and removed when the model is complete.
+    """
     how = options.taken(given)
-    options.checked(Settings, given)
-    from paravec import store
-    from paravec.estimator import ParagraphVector
+    settings = options.checked(Settings, given)
+    from paravec import inference, store
+    from paravec.fitting import Job, Place, fit
+    from paravec.folders import remove
+    from paravec.progress import Sight
 
     store.check_model_target(out)
+    place = Place(f"{os.path.normpath(out)}.checkpoint", resume)
+    found = place.found(settings) if resume or settings.checkpoint_every is not None else None
     if quiet:
         warnings.simplefilter("ignore")
     began = time.perf_counter()
     source = options.corpus_or_source(input, how)
-    words = options.vocabulary_of(vocabulary)
-    estimator = ParagraphVector(random_state=random_state, verbose=not quiet, vocabulary=words, **given)
-    estimator.fit(source)
-    estimator.save(out)
-    if not quiet:
-        seconds = time.perf_counter() - began
-        known = len(estimator.vocabulary_)
-        print(f"{estimator.n_documents_} documents, {known} words, {seconds:.1f} s: {out}", file=sys.stderr)
+    job = Job.of(settings, random_state, source, vocabulary=options.vocabulary_of(vocabulary), verbose=not quiet)
+    with Sight(not quiet) as sight:
+        if resume and found is None and store.is_result(out, job.start):
+            sight.say(f"{out} is complete: it was trained on this corpus with these settings")
+            fitted = store.load(out)
+        else:
+            try:
+                fitted = fit(job, sight, (), place, found)
+            except KeyboardInterrupt:
+                _tell_of_checkpoint(place)
+                raise
+            inference.warn_of_unknown(job.corpus.documents)
+            store.save(fitted, out, documents)
+        remove(place.path)
+    seconds = time.perf_counter() - began
+    n_documents, known = fitted.corpus.n_documents, len(fitted.vocabulary.words)
+    sight.say(f"{n_documents} documents, {known} words, {seconds:.1f} s: {out}")
+    if as_json:
+        about = {"documents": n_documents, "words": known, "seconds": round(seconds, 3), "model": out}
+        history = {"loss_history": fitted.losses, "validation_history": fitted.validation_losses}
+        print(json.dumps(about | history))
+
+
+def _tell_of_checkpoint(place: Place) -> None:
+    from paravec.checkpoint import Checkpoint
+
+    found = Checkpoint.at(place.path)
+    if found is not None:
+        print(f"paravec: {found.where()} are kept in {place.path}; go on with --resume", file=sys.stderr)

@@ -1,5 +1,5 @@
 """Documents as token ids."""
 
-from paravec.corpus.data import Corpus, EncodedCorpus
+from paravec.corpus.data import Corpus, CorpusFacts, EncodedCorpus
 
-__all__ = ["Corpus", "EncodedCorpus"]
+__all__ = ["Corpus", "CorpusFacts", "EncodedCorpus"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,18 @@ class Corpus:
         """The number of tokens of each document."""
         return np.diff(self.offsets)
 
+    def taking(self, rows: NDArray[np.int64]) -> Corpus:
+        """A copy of some of the documents."""
+        lengths = self.lengths[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(self.offsets[:-1][rows] - offsets[:-1], lengths) + np.arange(offsets[-1])
+        return Corpus(self.tokens[places], offsets)
+
+    def between(self, first: int, end: int) -> Corpus:
+        """The documents from `first` to `end`, not copied."""
+        offsets = self.offsets[first : end + 1]
+        return Corpus(self.tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
+
     def words_only(self, vocabulary: Vocabulary) -> Corpus:
         """The same documents without their n-grams."""
         if vocabulary.size == len(vocabulary.words):
@@ -41,6 +54,15 @@ class Corpus:
         ids = np.arange(vocabulary.size, dtype=np.int32)
         ids[len(vocabulary.words) :] = -1
         return Corpus(*_core.select(self.tokens, self.offsets, ids, 1))
+
+
+@dataclass(frozen=True)
+class CorpusFacts:
+    """What is remembered of a corpus by the models that were fitted to it."""
+
+    n_documents: int
+    n_tokens: int
+    crc32: str  # of its tokens, where documents end, and its vocabulary
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +92,15 @@ class EncodedCorpus:
             raise IndexError(f"there are {len(self)} documents, and none at {i}")
         known = self.vocabulary.words
         return [known[token] for token in self.documents[i % len(self)].tolist() if token < len(known)]
+
+    def facts(self) -> CorpusFacts:
+        """What this corpus can be told from others by, whether it is mapped or in memory."""
+        known = self.vocabulary
+        words = "\0".join(map(repr, known.words)).encode()
+        crc = zlib.crc32(words)
+        for array in (self.documents.tokens, self.documents.offsets, known.counts, known.prefix, known.last):
+            crc = zlib.crc32(np.ascontiguousarray(array).data, crc)
+        return CorpusFacts(len(self), len(self.documents.tokens), f"{crc:08x}")
 
     def save(self, path: str | Path) -> None:
         """Writes the corpus to a folder."""

@@ -10,7 +10,8 @@ from paravec.arguments import DocumentId, checked_ids
 from paravec.corpus import EncodedCorpus
 from paravec.corpus.documents import as_source
 from paravec.corpus.encoder import Encoder, MemorySpool, Tell, joined
-from paravec.corpus.folder import encode_to_folder, is_corpus, open_corpus, packed
+from paravec.corpus.folder import encode_to_folder, is_corpus, open_corpus
+from paravec.corpus.labels import packed
 from paravec.progress import Bars
 from paravec.settings import Encoding, threads
 from paravec.sources import Source, read

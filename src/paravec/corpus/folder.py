@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Iterator, Sequence
@@ -15,24 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paravec import _core
+from paravec import _core, manifest
 from paravec.arguments import DocumentId
 from paravec.corpus.data import Corpus, EncodedCorpus
 from paravec.corpus.encoder import Chunk, Encoder, Tell
-from paravec.corpus.labels import Labels
+from paravec.corpus.labels import Labels, packed
 from paravec.errors import CorpusFormatError
 from paravec.folders import check_target, replacing
 from paravec.settings import Encoding
 from paravec.sources import Source
 from paravec.tensors import crc32, write_all
-from paravec.text import Token
 from paravec.vocab import GivenVocabulary, Vocabulary
 
 FORMAT = "paravec corpus"
 VERSION = 1
 MANIFEST = "manifest.json"
-_LARGEST_MANIFEST = 1 << 20
-_LONGEST_NGRAM = 16
 
 
 def encode_to_folder(
@@ -74,10 +70,7 @@ def is_corpus(path: str | os.PathLike[str]) -> bool:
     """Whether a folder says that it is an encoded corpus, or has the files of one that is damaged."""
     if all((Path(path) / name).is_file() for name in ("tokens.bin", "offsets.bin")):
         return True
-    try:
-        return bool(_read_manifest(Path(path))["format"] == FORMAT)
-    except (CorpusFormatError, KeyError, TypeError):
-        return False
+    return manifest.says(Path(path) / MANIFEST, FORMAT)
 
 
 class FileSpool:
@@ -151,19 +144,17 @@ def _write(
             offsets.write(ends[1:] + n_tokens)
             n_tokens += len(part)
         files["tokens.bin"], files["offsets.bin"] = tokens.finish(), offsets.finish()
-    arrays: dict[str, NDArray[Any]] = {"counts.bin": vocabulary.counts}
+    arrays: dict[str, NDArray[Any]] = {"counts": vocabulary.counts}
     if len(vocabulary.prefix):
-        arrays |= {"prefix.bin": vocabulary.prefix, "last.bin": vocabulary.last}
+        arrays |= {"prefix": vocabulary.prefix, "last": vocabulary.last}
     arrays |= packed("words", vocabulary.words)
     if not isinstance(ids, range):
         arrays |= packed("ids", ids)
     for name, array in arrays.items():
-        with _ArrayFile(folder / name, array.dtype) as file:
+        with _ArrayFile(folder / f"{name}.bin", array.dtype) as file:
             file.write(array)
-            files[name] = file.finish()
+            files[f"{name}.bin"] = file.finish()
     about = {
-        "format": FORMAT,
-        "version": VERSION,
         "n_documents": files["offsets.bin"]["length"] - 1,
         "n_tokens": n_tokens,
         "n_words": len(vocabulary.words),
@@ -173,28 +164,7 @@ def _write(
         "encoding": encoding.as_dict(),
         "files": files,
     }
-    with open(folder / MANIFEST, "w", encoding="utf-8") as file:
-        json.dump(about, file, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def packed(name: str, labels: Sequence[Token]) -> dict[str, NDArray[Any]]:
-    """Integers as they are; strings end to end in UTF-8, with offsets."""
-    if isinstance(labels, Labels):
-        text, ends = labels.data, labels.offsets
-        return {f"{name}.bin": text} if ends is None else {f"{name}.bin": text, f"{name}_offsets.bin": ends}
-    kinds = {type(label) for label in labels}
-    if len(kinds) > 1:
-        raise ValueError(f"{name} are strings and integers mixed, which a corpus folder cannot hold; use one kind")
-    if kinds == {int}:
-        try:
-            return {f"{name}.bin": np.array(labels, dtype=np.int64)}
-        except OverflowError:
-            raise ValueError(f"{name} have an integer that does not fit 64 bits; use strings") from None
-    encoded = [str(label).encode("utf-8", "surrogatepass") for label in labels]
-    ends = np.concatenate([[0], np.cumsum([len(each) for each in encoded], dtype=np.int64)])
-    return {f"{name}.bin": np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{name}_offsets.bin": ends}
+    manifest.write(folder / MANIFEST, FORMAT, VERSION, about)
 
 
 def open_corpus(path: str | os.PathLike[str], check: bool = True) -> EncodedCorpus:
@@ -202,19 +172,13 @@ def open_corpus(path: str | os.PathLike[str], check: bool = True) -> EncodedCorp
     folder = Path(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no corpus folder at {folder}")
-    about = _read_manifest(folder)
-    if about.get("format") != FORMAT:
-        raise CorpusFormatError(f"{folder / MANIFEST} does not describe a paravec corpus")
-    if about.get("version") != VERSION:
-        raise CorpusFormatError(
-            f"{folder} has format version {about.get('version')!r}; this version of paravec reads version {VERSION}"
-        )
+    about = manifest.read(folder / MANIFEST, FORMAT, VERSION, CorpusFormatError, "; encode the corpus again")
     try:
         return _opened(folder, about, check)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         if isinstance(error, CorpusFormatError):
             raise
-        raise CorpusFormatError(f"{folder} is damaged: {error!r}") from error
+        raise CorpusFormatError(f"{folder} is damaged: {error!s:.200}; encode the corpus again") from error
 
 
 def _opened(folder: Path, about: dict[str, Any], check: bool) -> EncodedCorpus:
@@ -222,28 +186,24 @@ def _opened(folder: Path, about: dict[str, Any], check: bool) -> EncodedCorpus:
         int(about[name]) for name in ("n_documents", "n_tokens", "n_words", "n_ngrams")
     )
     files = about["files"]
-    if n_words < 2:
-        raise CorpusFormatError(f"{folder} has a vocabulary of {n_words} words")
 
     def array(name: str, dtype: Any, length: int | None = None) -> NDArray[Any]:
         return _mapped(folder / name, files[name], np.dtype(dtype), length, check)
 
-    tokens, offsets = array("tokens.bin", np.int32, n_tokens), array("offsets.bin", np.int64, n_documents + 1)
+    corpus = Corpus(array("tokens.bin", np.int32, n_tokens), array("offsets.bin", np.int64, n_documents + 1))
     counts = array("counts.bin", np.int64, n_words + n_ngrams)
     none = np.zeros(0, dtype=np.int32)
     prefix, last = (array(f"{x}.bin", np.int32, n_ngrams) if n_ngrams else none for x in ("prefix", "last"))
     words = _unpacked("words", files, array, n_words)
     first = about["first_number"]
     ids = range(first, first + n_documents) if first is not None else _unpacked("ids", files, array, n_documents)
+    vocabulary = Vocabulary(tuple(words.tolist()), np.array(counts), np.array(prefix), np.array(last))
     if check:
-        _check_values(folder, tokens, offsets, counts, prefix, last)
+        _check_values(corpus, vocabulary)
     encoding = about["encoding"]
     if encoding["tokenizer"] is None:
         encoding = {**encoding, "tokenizer": _own_tokenizer}
-    vocabulary = Vocabulary(tuple(words.tolist()), np.array(counts), np.array(prefix), np.array(last))
-    if len(set(vocabulary.words)) != n_words:
-        raise CorpusFormatError(f"{folder}: the vocabulary has a word twice")
-    return EncodedCorpus(Corpus(tokens, offsets), vocabulary, ids, Encoding(**encoding), folder)
+    return EncodedCorpus(corpus, vocabulary, ids, Encoding(**encoding), folder)
 
 
 def _own_tokenizer(text: str) -> list[str]:
@@ -251,22 +211,6 @@ def _own_tokenizer(text: str) -> list[str]:
         "the corpus was encoded with a tokenizer of its own, which is not saved; give it to the estimator "
         "(tokenizer=...), or give documents as lists of tokens"
     )
-
-
-def _read_manifest(folder: Path) -> Any:
-    path = folder / MANIFEST
-    try:
-        with open(path, "rb") as file:
-            text = file.read(_LARGEST_MANIFEST + 1)
-    except OSError as error:
-        raise CorpusFormatError(f"{path} cannot be read: {error.strerror}; encode the corpus again") from None
-    try:
-        about = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CorpusFormatError(f"{path} is not JSON: {error}; encode the corpus again") from None
-    if len(text) > _LARGEST_MANIFEST or not isinstance(about, dict):
-        raise CorpusFormatError(f"{path} does not describe a paravec corpus")
-    return about
 
 
 def _mapped(path: Path, told: dict[str, Any], dtype: np.dtype[Any], length: int | None, check: bool) -> NDArray[Any]:
@@ -307,29 +251,9 @@ def _check_offsets(name: str, offsets: NDArray[np.int64], end: int) -> None:
         raise CorpusFormatError(f"{name} is damaged: its offsets do not run from 0 to {end}")
 
 
-def _check_values(
-    folder: Path,
-    tokens: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    prefix: NDArray[np.int32],
-    last: NDArray[np.int32],
-) -> None:
+def _check_values(corpus: Corpus, vocabulary: Vocabulary) -> None:
     """What a checksum cannot tell: that numbers stay in their ranges."""
-    _check_offsets("offsets.bin", offsets, len(tokens))
-    n_words = len(counts) - len(prefix)
-    if len(tokens) and not (tokens.min() >= 0 and tokens.max() < len(counts)):
-        raise CorpusFormatError(f"{folder / 'tokens.bin'} has a token that is not in the vocabulary")
-    if (counts < 1).any():
-        raise CorpusFormatError(f"{folder / 'counts.bin'} has a count below 1")
-    if len(prefix) and not (prefix.min() >= 0 and last.min() >= 0 and last.max() < n_words):
-        raise CorpusFormatError(f"{folder}: the n-grams of the vocabulary are damaged")
-    ends = prefix.copy()
-    for _ in range(_LONGEST_NGRAM):  # every n-gram leads to a word
-        longer = ends >= n_words
-        if not longer.any():
-            return
-        if ends.max() >= len(counts):
-            break
-        ends[longer] = prefix[ends[longer] - n_words]
-    raise CorpusFormatError(f"{folder}: the n-grams of the vocabulary are damaged")
+    _check_offsets("offsets.bin", corpus.offsets, len(corpus.tokens))
+    if len(corpus.tokens) and not (corpus.tokens.min() >= 0 and corpus.tokens.max() < vocabulary.size):
+        raise ValueError("tokens.bin has a token that is not in the vocabulary")
+    vocabulary.check()

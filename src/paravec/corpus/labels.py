@@ -46,6 +46,10 @@ class Labels(Sequence[DocumentId]):
         self.data = data
         self.offsets = offsets
         self.lookup = lookup
+        if offsets is not None and (offsets[0] != 0 or offsets[-1] != len(data)):
+            raise TensorError(
+                f"labels are damaged: their offsets run from {offsets[0]} to {offsets[-1]} of {len(data)}"
+            )
         if lookup is not None and not len(lookup.keys) == len(lookup.rows) == len(self):
             raise TensorError(
                 f"the index of ids is damaged: it has {len(lookup.keys)} keys and {len(lookup.rows)} rows "
@@ -132,6 +136,24 @@ class Labels(Sequence[DocumentId]):
 
 def _same(x: object, y: object) -> bool:
     return x == y
+
+
+def packed(name: str, labels: Sequence[DocumentId]) -> dict[str, NDArray[Any]]:
+    """Labels as arrays for a file: integers as they are; strings end to end in UTF-8, with offsets."""
+    if isinstance(labels, Labels):
+        text, ends = labels.data, labels.offsets
+        return {name: text} if ends is None else {name: text, f"{name}_offsets": ends}
+    kinds = {type(label) for label in labels}
+    if len(kinds) > 1:
+        raise ValueError(f"{name} are strings and integers mixed, which a folder cannot hold; use one kind")
+    if kinds == {int}:
+        try:
+            return {name: np.array(labels, dtype=np.int64)}
+        except OverflowError:
+            raise ValueError(f"{name} have an integer that does not fit 64 bits; use strings") from None
+    encoded = [str(label).encode("utf-8", "surrogatepass") for label in labels]
+    ends = np.concatenate([[0], np.cumsum([len(each) for each in encoded], dtype=np.int64)])
+    return {name: np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{name}_offsets": ends}
 
 
 class LabelCollector:

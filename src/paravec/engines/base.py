@@ -9,10 +9,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.huffman import Paths, huffman
 from paravec.model import Model
-from paravec.settings import Architecture
 from paravec.vocab import Noise, Vocabulary, keep_thresholds
 
 FULL_EVIDENCE = 50  # targets of a document after which `infer_l2` has doubled

@@ -6,11 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paravec import _core
+from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import Inference, Pass, Tables, Tally
 from paravec.model import Model
-from paravec.settings import Architecture, threads
+from paravec.settings import threads
 
 F32 = NDArray[np.float32]
 
@@ -73,11 +74,15 @@ class CpuEngine:
 
 def zeros(rows: int, columns: int) -> F32:
     """A matrix whose rows are padded with zeros and start on a cache line, as the core wants U and W."""
-    stride = -(-columns // _core.ROW_MULTIPLE) * _core.ROW_MULTIPLE
-    spare = _core.ALIGNMENT // 4
-    block = np.zeros(rows * stride + spare, dtype=np.float32)
+    width, spare = stride(columns), _core.ALIGNMENT // 4
+    block = np.zeros(rows * width + spare, dtype=np.float32)
     skip = (-block.ctypes.data % _core.ALIGNMENT) // 4
-    return block[skip : skip + rows * stride].reshape(rows, stride)[:, :columns]
+    return block[skip : skip + rows * width].reshape(rows, width)[:, :columns]
+
+
+def stride(columns: int) -> int:
+    """The numbers of a row with its padding."""
+    return -(-columns // _core.ROW_MULTIPLE) * _core.ROW_MULTIPLE
 
 
 def fill_uniform(seed: int, purpose: Purpose, is_dm: bool, out: F32) -> F32:
@@ -95,8 +100,11 @@ def _aligned(array: NDArray[np.floating]) -> F32:
         and array.ctypes.data % _core.ALIGNMENT == 0
         and array.flags.writeable
     )
-    if good:
-        return array
+    return array if good else padded(array)
+
+
+def padded(array: NDArray[np.floating]) -> F32:
+    """A copy as the core wants it."""
     copy = zeros(*array.shape)
     copy[:] = array
     return copy

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paravec import draws
+from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import Inference, Pass, Tables, Tally
 from paravec.model import Model
-from paravec.settings import Architecture
 
 Array = NDArray[Any]
 NORM_FLOOR = 1e-12  # added to squared norms under `cosine`, so that a zero vector has a direction

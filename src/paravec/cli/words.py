@@ -1,0 +1,33 @@
+"""``paravec words MODEL WORD``"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from paravec.cli import options
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the verb."""
+    app.command("words")(words)
+
+
+def words(
+    model: options.ModelFolder,
+    positive: Annotated[list[str], typer.Argument(metavar="WORD...", help="a word, or several to be added")],
+    negative: Annotated[list[str] | None, typer.Option(help="a word to be taken away; may be repeated")] = None,
+    k: options.HowMany = 10,
+    as_json: Annotated[bool, typer.Option("--json", help="print a JSON line a word")] = False,
+) -> None:
+    """Prints the words nearest to a word, or to the sum of some minus others: score, tab, word."""
+    from paravec import store
+
+    fitted = store.load(model)
+    numbers = isinstance(fitted.vocabulary.words[0], int)
+
+    def as_kept(given: list[str]) -> list[str | int]:
+        return [int(word) if numbers and word.lstrip("-").isdecimal() else word for word in given]
+
+    options.print_scores(fitted.analogy(as_kept(positive), as_kept(negative or []), k), "word", as_json)
