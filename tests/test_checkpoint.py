@@ -192,7 +192,7 @@ def test_a_checkpoint_is_not_overwritten_by_a_fit_that_begins(texts, tmp_path):
     with pytest.raises(PowerCutError):
         fitting.fit(texts, checkpoint=tmp_path / "c", callbacks=[stop_after(3)])
     with pytest.raises(
-        FileExistsError, match=r"there is a checkpoint at .* \(dbow after 2 epochs\), which would be lost"
+        FileExistsError, match=r"there is a checkpoint at .* \(dbow after 2 of 4 epochs\), which would be lost"
     ):
         fitting.fit(texts, checkpoint=tmp_path / "c")
     (tmp_path / "photos").mkdir()

@@ -128,13 +128,17 @@ class Checkpoint:
         if not isinstance(runs, list) or not runs or not isinstance(runs[-1], dict):
             raise ModelFormatError(f"{self.folder / NAME} is damaged: it has no runs")
         last = runs[-1]
-        return f"{last.get('model')} after {last.get('epoch')} epochs"
+        return f"{last.get('model')} after {last.get('epoch')} of {self._settings().get('epochs')} epochs"
+
+    def _settings(self) -> dict[str, Any]:
+        found = self.about.get("settings")
+        if not isinstance(found, dict):
+            raise ModelFormatError(f"{self.folder / NAME} is damaged: it has no settings")
+        return found
 
     def check_settings(self, settings: Settings, settled: bool) -> None:
         """Refuses other settings; before they are `settled`, those that the corpus may decide are left to it."""
-        theirs = self.about.get("settings")
-        if not isinstance(theirs, dict):
-            raise ModelFormatError(f"{self.folder / NAME} is damaged: it has no settings")
+        theirs = self._settings()
         open_ones = () if settled else ("epochs", *(each.name for each in fields(Encoding)))
         defaults = Settings().as_dict()
         for name, value in settings.as_dict().items():

@@ -77,13 +77,17 @@ class Sight:
     def slice(self, training: Training, words: int) -> None:
         """Some more words of the epoch are done."""
         state = training.state
-        note = f"epoch {state.epoch + 1}/{training.epochs}, loss {-state.objective / max(1, state.targets):.4f}"
-        if state.validation_losses:
-            note += f", held out {state.validation_losses[-1]:.4f}"
+        self._show(training, words, state.epoch + 1, -state.objective / max(1, state.targets))
+
+    def _show(self, training: Training, words: int, epoch: int, loss: float) -> None:
+        note = f"epoch {epoch}/{training.epochs} loss {loss:.3f}"
+        if training.state.validation_losses:
+            note += f" held out {training.state.validation_losses[-1]:.3f}"
         self._bars(*self._bar(training, words), note)
 
     def epoch(self, training: Training, epoch: Epoch) -> None:
         """An epoch is done."""
+        self._show(training, 0, epoch.epoch, epoch.loss)
         if not self._wanted or self._bars.shown:
             return
         held_out = "" if epoch.validation_loss is None else f", held out {epoch.validation_loss:.4f}"
@@ -120,6 +124,7 @@ def _rate(unit: str) -> Any:
 def _made() -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
     from rich.text import Text
 
     class Rate(ProgressColumn):
@@ -129,11 +134,10 @@ def _made() -> Any:
 
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(bar_width=16),
+        BarColumn(bar_width=None),  # what the rest leaves
         TextColumn("{task.percentage:>3.0f} %"),
-        Rate(),
+        Rate(table_column=Column(no_wrap=True)),
         TextColumn("{task.fields[note]}"),
         TimeRemainingColumn(),
-        TextColumn("left"),
     )
-    return Progress(*columns, console=Console(stderr=True))
+    return Progress(*columns, console=Console(stderr=True), expand=True)

@@ -130,7 +130,7 @@ class Training:
         schedule = rates(self._settings, architecture, state.epoch, lengths)
         ends = slice_ends(architecture, self._tables, lengths)
         words = np.cumsum(lengths)
-        visited, began = 0, time.perf_counter()
+        visited, taken = 0, 0.0
         for first, end in list(zip([0, *ends], ends, strict=False))[state.slice :]:
             before = time.perf_counter()
             work = Pass(self._seed, state.epoch, order[first:end], schedule[first:end])
@@ -139,14 +139,14 @@ class Training:
             state.objective += tally.objective
             state.targets += tally.targets
             state.slice += 1
+            taken += time.perf_counter() - before
             state.seconds += time.perf_counter() - before
             self._check(state.objective / max(1, state.targets))
             if watch is not None:
                 watch.slice(self, int(words[end - 1]))
         self._end_epoch()
-        speed = visited / max(time.perf_counter() - began, 1e-9)
         if watch is not None:
-            watch.epoch(self, speed)
+            watch.epoch(self, visited / max(taken, 1e-9))
 
     def _end_epoch(self) -> None:
         state, settings = self.state, self._settings

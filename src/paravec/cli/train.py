@@ -57,19 +57,20 @@ def train(
     began = time.perf_counter()
     source = options.corpus_or_source(input, how)
     job = Job.of(settings, random_state, source, vocabulary=options.vocabulary_of(vocabulary), verbose=not quiet)
-    with Sight(not quiet) as sight:
-        if resume and found is None and store.is_result(out, job.start):
-            sight.say(f"{out} is complete: it was trained on this corpus with these settings")
-            fitted = store.load(out)
-        else:
-            try:
+    sight = Sight(not quiet)
+    if resume and found is None and store.is_result(out, job.start):
+        sight.say(f"{out} is complete: it was trained on this corpus with these settings")
+        fitted = store.load(out)
+    else:
+        try:
+            with sight:
                 fitted = fit(job, sight, (), place, found)
-            except KeyboardInterrupt:
-                _tell_of_checkpoint(place)
-                raise
-            inference.warn_of_unknown(job.corpus.documents)
-            store.save(fitted, out, documents)
-        remove(place.path)
+        except KeyboardInterrupt:
+            _tell_of_checkpoint(place)
+            raise
+        inference.warn_of_unknown(job.corpus.documents)
+        store.save(fitted, out, documents)
+    remove(place.path)
     seconds = time.perf_counter() - began
     n_documents, known = fitted.corpus.n_documents, len(fitted.vocabulary.words)
     sight.say(f"{n_documents} documents, {known} words, {seconds:.1f} s: {out}")
@@ -84,4 +85,4 @@ def _tell_of_checkpoint(place: Place) -> None:
 
     found = Checkpoint.at(place.path)
     if found is not None:
-        print(f"paravec: {found.where()} are kept in {place.path}; go on with --resume", file=sys.stderr)
+        print(f"paravec: the checkpoint {place.path} ({found.where()}) stays; go on with --resume", file=sys.stderr)
