@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FROZEN = ["tests/test_inference.py", "tests/test_score.py"]
 ENGINE = ["tests/test_parity.py", "tests/test_training.py", *FROZEN]
-TEXT = ["tests/test_text.py", "tests/test_encoder.py"]
+TEXT = ["tests/test_text.py", "tests/test_encoder.py", "tests/test_labels.py"]
 KINDS = {
     "address,undefined": (
         "libasan.so",

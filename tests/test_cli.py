@@ -267,3 +267,136 @@ def test_a_full_disk_is_a_sentence_with_the_place(tmp_path):
 
 def test_the_version_is_told():
     assert paravec("--version").stdout == f"paravec {__version__}\n"
+
+
+def test_words_near_a_word_and_sums_of_words(folder):
+    text, words = folder / "corpus.txt", folder / "words"
+    paravec("train", text, "-o", words, "--train-words", "--vector-size", "8", "--epochs", "3", "--quiet")
+    lines = paravec("words", words, "string", "-k", "3").stdout.splitlines()
+    assert len(lines) == 3
+    expected = ParagraphVector.load(words).similar_words("string", 3)
+    assert [line.split("\t")[1] for line in lines] == [word for word, _ in expected]
+    found = paravec("words", words, "string", "is", "--negative", "the", "--json", "-k", "4").stdout.splitlines()
+    expected = ParagraphVector.load(words).analogy(["string", "is"], ["the"], 4)
+    assert [json.loads(line)["word"] for line in found] == [word for word, _ in expected]
+    assert "the word 'zzzz' is not in the vocabulary" in paravec("words", words, "zzzz", code=1).stderr
+    assert "model='dbow' has no word vectors" in paravec("words", folder / "model", "string", code=1).stderr
+    assert "WORD" in paravec("words", words, code=2).stderr
+
+
+def test_similar_takes_its_text_from_standard_input_too(folder):
+    given = paravec("similar", folder / "model", "return a string").stdout
+    assert paravec("similar", folder / "model", "-", given="return a string\n").stdout == given
+
+
+def test_json_for_machines(folder):
+    text = folder / "corpus.txt"
+    made = paravec("encode", text, "-o", folder / "j", "--json", "--quiet")
+    about = json.loads(made.stdout)
+    assert about.keys() == {"documents", "tokens", "words", "n-grams", "seconds", "corpus"}
+    assert made.stderr == ""
+    trained = paravec("train", folder / "j", "-o", folder / "jm", "--epochs", "2", "--vector-size", "4", "--json")
+    about = json.loads(trained.stdout)
+    assert about["documents"] == 200
+    assert len(about["loss_history"]["dbow"]) == 2
+
+
+def test_a_model_without_documents_infers_but_has_none_to_search(folder):
+    small = folder / "small"
+    paravec("train", folder / "corpus.txt", "-o", small, "--no-documents", "--epochs", "1", "--quiet")
+    assert paravec("infer", small, given="return a string\n").stdout
+    assert "was saved without its documents" in paravec("similar", small, "return a string", code=1).stderr
+    assert "no, saved without them" in paravec("info", small).stdout
+
+
+def test_wrong_usage_is_one_sentence(folder):
+    for arguments in (
+        ("train",), ("train", "x"), ("trian", "x"), ("similar", folder / "model"),
+        ("train", "x", "-o", "y", "--epochs", "a"),
+        ("train", "x", "-o", "y", "--checkpoint-every", "soon"), ("train", "x", "-o", "y", "--patience", "3"),
+        ("words", folder / "model"), ("info",), ("--nothing",), ("similar", folder / "model", "x", "-k", "0"),
+    ):  # fmt: skip
+        done = paravec(*arguments, code=2)
+        assert done.stdout == ""
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert done.stderr.startswith("paravec")
+        assert done.stderr.rstrip().endswith("--help")
+
+
+def test_no_arguments_show_the_help():
+    done = paravec(code=2)
+    assert "Usage: " in done.stdout + done.stderr
+    assert "train" in paravec("--help").stdout
+
+
+def test_an_interrupted_training_goes_on(folder):
+    options = ("--epochs", "300", "--vector-size", "16", "--checkpoint-every", "1")
+    arguments = ("train", folder / "corpus.txt", "-o", folder / "long", *options)
+    with subprocess.Popen([*COMMAND, *map(str, arguments)], stderr=subprocess.PIPE, text=True) as run:
+        while "epoch 5/" not in run.stderr.readline():
+            pass
+        os.kill(run.pid, signal.SIGINT)
+        rest = run.stderr.read().splitlines()
+        assert run.wait(timeout=10) == 130
+    assert "long.checkpoint (dbow after " in rest[-2]
+    assert rest[-2].endswith(" of 300 epochs) stays; go on with --resume")
+    assert rest[-1] == "paravec: interrupted"
+    position = json.loads(paravec("info", folder / "long.checkpoint", "--json").stdout)["position"]
+    lost = paravec(*arguments, code=1)
+    assert f"({position}), which would be lost" in lost.stderr
+    done = paravec(*arguments, "--resume")
+    assert f"going on from {folder}/long.checkpoint: {position}" in done.stderr
+    assert not (folder / "long.checkpoint").exists()
+    # Once more: there is nothing left to do.
+    before = (folder / "long" / "settings.json").stat().st_mtime_ns
+    assert "is complete: it was trained on this corpus with these settings" in paravec(*arguments, "--resume").stderr
+    assert (folder / "long" / "settings.json").stat().st_mtime_ns == before
+    paravec("train", folder / "corpus.txt", "-o", folder / "whole", "--quiet", *options)
+    a, b = ParagraphVector.load(folder / "long"), ParagraphVector.load(folder / "whole")
+    assert np.array_equal(a.document_vectors_, b.document_vectors_)
+
+
+def test_two_interrupts_at_any_moment_are_130_and_never_a_traceback(folder):
+    command = [*COMMAND, "train", folder / "corpus.txt", "-o", folder / "never", "--epochs", "1000000"]
+    command += ["--checkpoint-every", "1", "--resume"]
+    for i in range(24):
+        with subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True) as run:
+            time.sleep(0.12 + 0.03 * i)  # from the start of the interpreter, through imports, to training
+            os.kill(run.pid, signal.SIGINT)
+            time.sleep(0.004 * (i % 6))
+            os.kill(run.pid, signal.SIGINT)
+            shown = run.stderr.read()
+            code = run.wait(timeout=10)
+        if "import site" in shown or (code == -2 and not shown):
+            continue  # the interpreter itself was not there yet
+        assert code == 130, shown
+        assert "Traceback" not in shown
+
+
+IMPORTED = """
+import sys
+sys.argv = ["paravec", *sys.argv[1:]]
+from paravec.cli import main
+try:
+    main()
+finally:
+    print(*[name for name in ("numpy", "sklearn", "scipy", "rich", "pyarrow", "pandas") if name in sys.modules])
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "allowed"),
+    [
+        (["--help"], set()),
+        (["train", "--help"], set()),
+        (["similar", "model", "return a string"], {"numpy"}),
+        (["infer", "model", "corpus.txt"], {"numpy"}),
+        (["info", "model"], {"numpy"}),
+        (["train", "corpus.txt", "-o", "x", "--epochs", "1"], {"numpy"}),
+    ],
+    ids=str,
+)
+def test_heavy_things_are_imported_where_they_are_used(folder, arguments, allowed):
+    done = subprocess.run([sys.executable, "-c", IMPORTED, *arguments], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.splitlines()[-1].split()) <= allowed

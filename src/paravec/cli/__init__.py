@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import signal
+import os
 import sys
+from contextlib import suppress
 
 
 def main() -> None:
     """Runs the command line: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Errors are one sentence."""
-    try:
-        code = _interruptible()
-    except KeyboardInterrupt:  # another one, while the first was dealt with
-        code = 130
-    sys.exit(code)
-
-
-def _interruptible() -> int:
     try:
         from paravec.cli.app import run  # takes a moment, in which an interrupt may come too
 
@@ -23,6 +16,16 @@ def _interruptible() -> int:
     except KeyboardInterrupt:
         code = 130
     if code == 130:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        print("paravec: interrupted", file=sys.stderr)
-    return code
+        _end_interrupted()
+    sys.exit(code)
+
+
+def _end_interrupted() -> None:
+    """Ends at once, whatever comes: while the interpreter shuts down, another interrupt would kill it."""
+    while True:
+        with suppress(KeyboardInterrupt):
+            with suppress(OSError, ValueError):  # of a pipe that is closed
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os.write(2, b"paravec: interrupted\n")
+            os._exit(130)

@@ -42,7 +42,7 @@ def run() -> int:
     warnings.showwarning = _show_warning
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing half-written stays behind
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="paravec")
         sys.stdout.flush()
         return int(code or 0)
     except OSError as error:

@@ -63,6 +63,10 @@ def _of_model(path: str) -> dict[str, Any]:
         "dimensions": fitted.n_features,
         "document vectors": "yes" if fitted.ids is not None else "no, saved without them",
         "seed": fitted.seed,
+        "learning rates": ", ".join(
+            f"{a.model} {fitted.settings.rate(a)} to {fitted.settings.last_rate(a)}"
+            for a in fitted.settings.architectures()
+        ),
         "settings": fitted.settings.as_dict(),
         "loss_history": fitted.losses,
         "validation_history": fitted.validation_losses,
