@@ -88,3 +88,26 @@ grown(lambda: fitting.fit(corpus))
     estimate, taken = map(float, done.stdout.split())
     assert estimate > 30
     assert 0.6 * estimate < taken < 1.15 * estimate + 10
+
+
+def test_opening_a_model_does_not_hold_its_documents(tmp_path):
+    script = """
+from paravec.corpus.labels import Labels
+fitted = paravec.ParagraphVector(vector_size=50, epochs=1, min_count=1).fit(["a b", "b c"], ids=["x", "y"])
+model, many = fitted._fitted, 500_000
+model.models[0].documents = np.ones((many, 50), dtype=np.float32)
+names = "".join(f"document-{i:08}" for i in range(many)).encode()
+model.ids = Labels(np.frombuffer(names, dtype=np.uint8), np.arange(many + 1, dtype=np.int64) * 17)
+model.corpus = type(model.corpus)(many, 4, "0")
+fitted.save(sys.argv[1])
+del fitted, model, names
+
+def look():
+    opened = paravec.ParagraphVector.load(sys.argv[1])
+    assert opened.document_ids_[499_999] == "document-00499999"
+    assert opened.document_ids_.index("document-00000777") == 777
+    assert opened.document_vectors_[123_456].sum() == 50
+
+grown(look)
+"""
+    assert megabytes(script, tmp_path / "model") < 5  # of 100 MB of vectors and 20 MB of ids

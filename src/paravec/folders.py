@@ -117,6 +117,16 @@ def _discard(folder: Path, target: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
+@contextmanager
+def watched(folder: Path) -> Iterator[Callable[[], bool]]:
+    """Tells whether a folder was replaced by another while it was read, file by file."""
+    handle = os.open(folder, os.O_RDONLY)  # while it is open, no other folder can be taken for it
+    try:
+        yield lambda: not (folder.exists() and os.path.samestat(os.fstat(handle), os.stat(folder)))
+    finally:
+        os.close(handle)
+
+
 def remove(path: str | os.PathLike[str]) -> None:
     """Removes a folder, if there is one, at once: nobody finds half of it."""
     target = Path(os.path.realpath(path))

@@ -30,10 +30,12 @@ def weights_of(architecture: Architecture, vocabulary: Vocabulary) -> dict[str, 
     return found
 
 
-def read(path: Path, expected: Expected, optional: Expected | None = None) -> tuple[dict[str, Any], dict[str, str]]:
+def read(
+    path: Path, expected: Expected, optional: Expected | None = None, checksum: str | None = None
+) -> tuple[dict[str, Any], dict[str, str]]:
     """The arrays of a file, mapped, if they are what is expected; and its metadata."""
     try:
-        arrays, metadata = tensors.read(path)
+        arrays, metadata = tensors.read(path, checksum)
     except TensorError as error:
         raise ModelFormatError(str(error)) from None
     known = {**expected, **(optional or {})}

@@ -25,7 +25,7 @@ from paravec.corpus import CorpusFacts
 from paravec.corpus.labels import LabelIndex, Labels, packed
 from paravec.errors import ModelFormatError
 from paravec.fitted import Fitted, Losses
-from paravec.folders import check_target, replacing
+from paravec.folders import check_target, replacing, watched
 from paravec.model import Model
 from paravec.settings import Settings
 from paravec.text import Tokenizer
@@ -117,18 +117,18 @@ def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Fi
     folder = Path(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no model folder at {folder}")
-    about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
     while True:
-        try:
-            return _opened(folder, about, tokenizer)
-        except ModelFormatError:
-            before, about = about, manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
-            if about == before:
-                raise
-        # Another process has put another model in its place meanwhile.
+        with watched(folder) as was_replaced:
+            try:
+                return _opened(folder, tokenizer)
+            except ModelFormatError:
+                if not was_replaced():
+                    raise
+        # Another process has put another model in its place meanwhile, and files of both were met.
 
 
-def _opened(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) -> Fitted:
+def _opened(folder: Path, tokenizer: Tokenizer | None) -> Fitted:
+    about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
     try:
         return _loaded(folder, about, tokenizer)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
@@ -250,11 +250,7 @@ def _verified(
     optional: parameters.Expected | None = None,
 ) -> dict[str, Any]:
     """The arrays of a file that is read as a whole, so that its checksum can be, too."""
-    arrays, _ = parameters.read(folder / name, expected, optional)
-    if f"{tensors.crc32(folder / name):08x}" != about["crc32"][name]:
-        raise ModelFormatError(
-            f"{folder / name} does not have the checksum that {MANIFEST} tells; copy the model again"
-        )
+    arrays, _ = parameters.read(folder / name, expected, optional, str(about["crc32"][name]))
     parameters.check_finite(folder / name, arrays)
     return arrays
 

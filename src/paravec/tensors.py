@@ -122,14 +122,17 @@ def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
             yield from _pieces(part)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
-    """Maps the arrays of a file, to be read only, and tells its metadata; only the header is looked at.
+def read(path: str | os.PathLike[str], checksum: str | None = None) -> tuple[dict[str, NDArray[Any]], dict[str, str]]:
+    """Maps the arrays of a file, to be read only, and tells its metadata.
 
-    The arrays stay when the file is renamed or removed. One that is cut short meanwhile ends the process.
+    Only the header is looked at, unless the CRC-32 of all bytes is to be a `checksum` (eight hexadecimal digits). The
+    arrays stay when the file is renamed or removed. One that is cut short meanwhile ends the process.
     """
     try:
         mapped = _mapped(path)
         entries, metadata = _checked(*_parsed(mapped), len(mapped))
+        if checksum is not None and f"{zlib.crc32(mapped):08x}" != checksum:
+            raise ValueError(f"its checksum is not {checksum!r:.40}")
         return {
             name: np.ndarray(shape, dtype, mapped, begin) for name, (dtype, shape, begin, _) in entries.items()
         }, metadata
