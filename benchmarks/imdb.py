@@ -24,13 +24,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from paravec import ParagraphVector, training
+from paravec import ParagraphVector
 from paravec.corpus.encoder import learn
 from paravec.engines.base import Tables
 from paravec.engines.cpu import CpuEngine
+from paravec.initial import initial_model
 from paravec.search import unit
 from paravec.settings import Settings
 from paravec.text import words
+from paravec.training import Run, Training
 from public_data import Imdb, imdb
 
 COMMON = {"vector_size": 100, "epochs": 10}
@@ -114,9 +116,10 @@ def speed(data: Imdb, chosen: argparse.Namespace, epochs: int = 1, rounds: int =
             tables = Tables.of(architecture, vocabulary, 0.0)
             seconds: dict[str, list[float]] = {"paravec": [], "gensim iterable": [], "gensim file": []}
             for _ in range(rounds):
-                model = training.initial_model(architecture, vocabulary, tables, len(corpus), 0)
+                run = Run(initial_model(architecture, vocabulary, tables, len(corpus), 0))
+                training = Training(CpuEngine(chosen.n_jobs), run, corpus, tables, settings, 0)
                 began = time.perf_counter()
-                training.train(CpuEngine(chosen.n_jobs), model, corpus, tables, settings, 0)
+                training.train()
                 seconds["paravec"].append(time.perf_counter() - began)
                 for mode in ("iterable", "file"):
                     source: dict[str, Any] = {"corpus_file": path} if mode == "file" else {"corpus_iterable": tagged}

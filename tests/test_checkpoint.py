@@ -8,12 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
-from paravec import ModelFormatError, ParagraphVector
+from paravec import ParagraphVector
 from paravec.checkpoint import Checkpoint
 
 MODELS = [
@@ -259,6 +260,9 @@ def test_a_finished_half_is_linked_not_written_again(texts, tmp_path):
         (lambda about: about["runs"][0].update(best=7), "its best epoch is 7"),
         (lambda about: about["runs"][0].update(losses=["x"]), "its history is none"),
         (lambda about: about["runs"][0].update(extra=1), "is damaged"),
+        (lambda about: about["runs"][0].update(slice=2**62), "is in slice 4611686018427387904 of an epoch that has 1"),
+        (lambda about: about["runs"][0].update(epoch=9, losses=[1.0] * 9), "it is after epoch 9"),
+        (lambda about: about.update(corpus=[]), "was made with another corpus"),
         (lambda about: about["runs"][0].update(model="dm"), "its models are others"),
         (lambda about: about.update(settings=None), "it has no settings"),
         (lambda about: about.update(position="dbow:2:0"), "belongs to another checkpoint"),
@@ -275,5 +279,20 @@ def test_a_damaged_checkpoint_is_refused_with_a_sentence(texts, tmp_path, change
     about = json.loads(path.read_text())
     change(about)
     path.write_text(json.dumps(about))
-    with pytest.raises(ModelFormatError, match=message):
+    with pytest.raises(ValueError, match=message):
         fit()
+
+
+def test_a_tokenizer_that_cannot_be_copied_does_not_matter(texts, tmp_path):
+    class Tokenizer:
+        def __init__(self):
+            self.lock = threading.Lock()
+
+        def __call__(self, text):
+            return text.split()
+
+    fitting = ParagraphVector(**SMALL, tokenizer=Tokenizer())
+    with pytest.raises(PowerCutError):
+        fitting.fit(texts, checkpoint=tmp_path / "c", callbacks=[stop_after(3)])
+    fitting.fit(texts, checkpoint=tmp_path / "c", resume=True)
+    assert same(fitting, ParagraphVector(**{**SMALL, "checkpoint_every": None}, tokenizer=str.split).fit(texts))

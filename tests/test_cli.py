@@ -400,3 +400,46 @@ def test_heavy_things_are_imported_where_they_are_used(folder, arguments, allowe
     done = subprocess.run([sys.executable, "-c", IMPORTED, *arguments], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.splitlines()[-1].split()) <= allowed
+
+
+def test_a_checkpoint_that_is_not_this_trainings_stays(folder):
+    text = folder / "corpus.txt"
+    strange = folder / "kept.checkpoint"
+    strange.mkdir()
+    (strange / "thesis.txt").write_text("ten years of work")
+    paravec("train", text, "-o", folder / "kept", "--epochs", "1", "--quiet")
+    assert (strange / "thesis.txt").exists()
+    for option in (("--resume",), ("--checkpoint-every", "1")):
+        done = paravec("train", text, "-o", folder / "kept", "--epochs", "1", *option, code=1)
+        assert "is no paravec checkpoint" in done.stderr
+    assert (strange / "thesis.txt").exists()
+
+
+def test_a_complete_model_is_one_with_what_was_asked_for(folder):
+    def train(*more: str) -> str:
+        arguments = ("train", folder / "corpus.txt", "-o", folder / "asked", "--epochs", "1", "--resume")
+        return paravec(*arguments, *more).stderr
+
+    assert "is complete" not in train()
+    assert "is complete" in train("--n-jobs", "2")
+    assert "is complete" not in train("--no-documents")
+    assert "is complete" not in train()
+    assert "is complete" not in train("--random-state", "1")
+
+
+def test_a_place_that_cannot_be_written_to_is_told_before_the_work(folder):
+    for out in ("/proc/nowhere/model", folder / "corpus.txt" / "model"):
+        done = paravec("train", folder / "missing.txt", "-o", out, code=1)
+        assert "cannot be written there" in done.stderr
+    for seed in ("-5", "9223372036854775808"):
+        done = paravec("train", folder / "corpus.txt", "-o", folder / "x", "--random-state", seed, code=2)
+        assert "is out of range; use 0 <= random_state < 2**63" in done.stderr
+
+
+def test_output_that_nobody_reads(folder):
+    command = " ".join(map(str, [*COMMAND, "info", folder / "model", ">&-"]))
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "paravec: standard output is closed\n")
+    command = " ".join(map(str, [*COMMAND, "infer", folder / "model", folder / "corpus.txt", "|", "head", "-1"]))
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert "Traceback" not in done.stderr

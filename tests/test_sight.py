@@ -11,6 +11,8 @@ import pytest
 from conftest import combinations, documents, name_of
 from paravec import Epoch, NotEnoughMemoryError, ParagraphVector, memory
 from paravec.corpus import Corpus
+from paravec.engines.reference import predicted
+from paravec.settings import Settings
 from paravec.validation import HeldOut
 
 
@@ -38,13 +40,8 @@ def test_the_score_of_a_model_that_learns_falls_and_is_near_the_loss(texts):
 
 
 def test_held_out_documents_are_not_trained_and_get_vectors_in_the_end(texts):
-    seen = []
-
-    def look(epoch):
-        seen.append(epoch.words_per_second * 0 + epoch.loss)
-
     settings = {"vector_size": 8, "epochs": 2, "validation_fraction": 0.25}
-    a = ParagraphVector(**settings).fit(texts, callbacks=[look])
+    a = ParagraphVector(**settings).fit(texts)
     assert len(a.document_vectors_) == len(texts)
     assert np.array_equal(a.document_vectors_, a.transform(texts))
     # What the held-out documents say makes no difference to what is learned, as long as the vocabulary stays.
@@ -60,21 +57,40 @@ def test_held_out_documents_are_not_trained_and_get_vectors_in_the_end(texts):
 def held_out_rows(texts, fraction):
     from paravec import encode
 
-    return HeldOut.of(encode(texts).documents, fraction, 0).rows
+    return HeldOut.of(encode(texts).documents, Settings(validation_fraction=fraction), 0).rows
 
 
 def test_a_fraction_of_the_documents_of_two_words_is_held_out():
     lengths = np.array([0, 1, 5, 2, 1, 9, 3, 4, 2, 2, 7, 6])
     corpus = Corpus(np.arange(lengths.sum(), dtype=np.int32), np.concatenate([[0], np.cumsum(lengths)]))
     for fraction, count in ((0.01, 1), (0.3, 3), (0.5, 4), (0.9, 8)):
-        held = HeldOut.of(corpus, fraction, seed=5)
+        held = HeldOut.of(corpus, Settings(validation_fraction=fraction), seed=5)
         assert len(held.rows) == count
         assert (lengths[held.rows] >= 2).all()
         assert [document.tolist() for document in held.documents] == [corpus[i].tolist() for i in held.rows]
         assert held.mask.sum() == count
-    assert not np.array_equal(HeldOut.of(corpus, 0.5, seed=5).rows, HeldOut.of(corpus, 0.5, seed=6).rows)
+    half = Settings(validation_fraction=0.5)
+    assert not np.array_equal(HeldOut.of(corpus, half, seed=5).rows, HeldOut.of(corpus, half, seed=6).rows)
     with pytest.raises(ValueError, match=r"validation_fraction=0\.99 leaves nothing to train on: 9 of 12 documents"):
-        HeldOut.of(corpus, 0.99, seed=5)
+        HeldOut.of(corpus, Settings(validation_fraction=0.99), seed=5)
+
+
+@pytest.mark.parametrize("context", ["left", "both"])
+@pytest.mark.parametrize("model", ["dm", "dm+dbow"])
+def test_short_padding_holds_out_documents_that_have_words_to_predict_in_both_halves(model, context):
+    window = 4
+    settings = Settings(model=model, pad="short", context=context, window=window, validation_fraction=0.9)
+    architecture = settings.architectures()[0]
+    divided = [n for n in range(30) if {i % 2 for i in predicted(architecture, n)} == {0, 1}]
+    assert divided == list(range(architecture.shortest_divided, 30))
+    lengths = np.arange(30)
+    corpus = Corpus(np.zeros(lengths.sum(), dtype=np.int32), np.concatenate([[0], np.cumsum(lengths)]))
+    assert HeldOut.of(corpus, settings, 0).rows.min() >= divided[0]
+    short = documents([3] * 50)
+    with pytest.raises(ValueError, match=rf"0 of 50 documents have {divided[0]} words or more, as it takes"):
+        ParagraphVector(model, pad="short", context=context, window=window, min_count=1, validation_fraction=0.5).fit(
+            short
+        )
 
 
 def overfitting(**settings):
@@ -133,7 +149,7 @@ def test_callbacks_are_told_of_every_epoch_and_may_stop(texts):
 
     def look(epoch):
         seen.append(epoch)
-        return len(seen) == 5
+        return np.bool_(len(seen) == 5)
 
     fitted = ParagraphVector("dm+dbow", vector_size=8, epochs=4, combine="mean", validation_fraction=0.1)
     fitted.fit(texts[:200], callbacks=[look])

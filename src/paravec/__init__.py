@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing takes a moment to import, in which an interrupt would find nobody to deal with it
 if TYPE_CHECKING:
+    from typing import Any
+
     from paravec.corpus import EncodedCorpus
     from paravec.corpus.encode import encode
     from paravec.errors import (

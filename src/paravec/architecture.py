@@ -52,6 +52,13 @@ class Architecture:
             return self.vector_size + self.slots * self.word_size
         return self.vector_size
 
+    @property
+    def shortest_divided(self) -> int:
+        """The length from which a document has words to predict both at even and at odd positions."""
+        if not self.is_dm or self.pad == "all":
+            return 2
+        return 2 * self.window if self.context == "both" else self.window + 1
+
     def n_outputs(self, n_targets: int) -> int:
         """The rows of U: one a target, or one an inner node of the tree over them."""
         return n_targets - (self.output == "hs")

@@ -28,7 +28,7 @@ from paravec.vocab import Vocabulary
 FORMAT = "paravec checkpoint"
 VERSION = 1
 NAME = "checkpoint.json"
-_FREE = ("n_jobs", "engine", "max_unique", "checkpoint_every")  # what may be another when a fit goes on
+FREE = ("n_jobs", "engine", "max_unique", "checkpoint_every")  # what may be another when a fit goes on
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,12 @@ class Start:
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {**asdict(self), "settings": self.settings.as_dict()}
+        return {
+            "settings": self.settings.as_dict(),
+            "seed": self.seed,
+            "corpus": asdict(self.corpus),
+            "word_vectors": self.word_vectors,
+        }
 
 
 def check_checkpoint_target(path: str | os.PathLike[str]) -> Path:
@@ -122,6 +127,14 @@ class Checkpoint:
             raise ModelFormatError(f"{self.folder / NAME} is damaged: the seed is {seed!r}")
         return seed
 
+    @property
+    def corpus(self) -> CorpusFacts:
+        """What is remembered of the corpus."""
+        try:
+            return CorpusFacts.of(self.about.get("corpus"))
+        except ValueError as error:
+            raise ModelFormatError(f"{self.folder / NAME} is damaged: {error}") from None
+
     def where(self) -> str:
         """How far the fit had come, for people."""
         runs = self.about.get("runs")
@@ -143,7 +156,7 @@ class Checkpoint:
         defaults = Settings().as_dict()
         for name, value in settings.as_dict().items():
             was = theirs.get(name)
-            if name not in _FREE and was != value and not (name in open_ones and value == defaults[name]):
+            if name not in FREE and was != value and not (name in open_ones and value == defaults[name]):
                 raise ValueError(
                     f"{name}={value!r}, but the checkpoint at {self.folder} was made with {name}={was!r}; go on with "
                     f"that, or begin anew at another place"
@@ -170,7 +183,10 @@ class Checkpoint:
         for i, (architecture, values) in enumerate(zip(architectures, told, strict=False)):
             done = i < len(told) - 1
             rows = None if done and start.settings.refit_documents else start.corpus.n_documents
-            found.append(self._run(architecture, vocabulary, self._state(architecture.model, values), rows, done))
+            state = self._state(architecture.model, values)
+            if start.settings.epochs is None or state.epoch > start.settings.epochs:
+                raise ModelFormatError(f"{self.folder / NAME} is damaged: it is after epoch {state.epoch}")
+            found.append(self._run(architecture, vocabulary, state, rows, done))
         return found
 
     def history(self) -> dict[str, State]:

@@ -353,10 +353,13 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _now(self) -> Settings:
         """The settings of the fit, with those of inference and of the machine as they are now."""
-        names = ["engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2"]
-        if callable(self.tokenizer):  # which a model's folder and a corpus cannot keep
-            names.append("tokenizer")
-        return replace(self.settings_, **{name: getattr(self, name) for name in names})
+        names = ("engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2")
+        now = {name: getattr(self, name) for name in names}
+        if callable(
+            self.tokenizer
+        ):  # which a model's folder and a corpus cannot keep, and which decides the rest itself
+            now |= {"tokenizer": self.tokenizer, "lowercase": None, "strip_tags": False}
+        return replace(self.settings_, **now)
 
     def _fit(
         self,

@@ -163,8 +163,8 @@ class Fitted:
     def _id(self, row: int) -> DocumentId:
         try:
             return self.document_ids()[row]
-        except ValueError as error:
-            raise ModelFormatError(f"the id of document {row} is damaged: {error!s:.100}") from None
+        except TensorError as error:
+            raise ModelFormatError(f"document {row}: {error}") from None
 
     def _word_row(self, word: Token) -> int:
         try:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from paravec import inference, memory
 from paravec.architecture import Architecture
 from paravec.arguments import DocumentId
@@ -112,10 +114,8 @@ def fit(
     """Trains one model, or the halves of ``dm+dbow`` one after the other, then infers all documents with each."""
     settings, start = job.settings, job.start
     vocabulary, documents = job.corpus.vocabulary, job.corpus.documents
-    longest = int(documents.lengths.max(initial=0))
-    sight.say(
-        f"training takes {memory.in_words(memory.check(settings, vocabulary, len(documents), longest))} of memory"
-    )
+    needed = memory.check(settings, vocabulary, documents)
+    sight.say(f"training takes {memory.in_words(needed)} of memory")
     if found is not None:
         found.check(start)
         sight.say(f"going on from {found.folder}: {found.where()}")
@@ -148,11 +148,12 @@ def fit(
 
 def _training(job: Job, architecture: Architecture, run: Run | None) -> Training:
     settings, vocabulary, documents = job.settings, job.corpus.vocabulary, job.corpus.documents
-    words = documents.words_only(vocabulary)
-    corpus = words if architecture.is_dm else documents
+    corpus = documents.words_only(vocabulary) if architecture.is_dm else documents
     tables = Tables.of(architecture, vocabulary, settings.sample)
-    fraction = settings.validation_fraction
-    held_out = None if fraction is None else HeldOut.of(words, fraction, job.seed)
+    held_out = None
+    if settings.validation_fraction is not None:
+        words = corpus if architecture.is_dm else documents.words_only(vocabulary)
+        held_out = HeldOut.of(words, settings, job.seed)
     if run is None:
         run = Run(
             initial_model(architecture, vocabulary, tables, len(corpus), job.seed, job.given, settings.freeze_words)
@@ -206,7 +207,8 @@ class _Watch:
         )
         self.sight.epoch(training, told)
         for callback in self.callbacks:
-            if callback(told) is True:
+            answer = callback(told)
+            if isinstance(answer, (bool, np.bool_)) and answer:
                 state.stopped = True
         self._keep(training, last=state.stopped or state.epoch == training.epochs)
 

@@ -29,6 +29,13 @@ def check_target(path: str | os.PathLike[str], what: str, is_one: Callable[[Path
     target = Path(os.path.abspath(path))
     if target.exists() and not is_one(target) and not (target.is_dir() and not any(target.iterdir())):
         raise FileExistsError(f"{target} exists and is no paravec {what}; give another path, or remove it")
+    place = next(path for path in target.parents if path.exists())
+    try:
+        probe = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_SUFFIX, dir=place)
+        with suppress(FileNotFoundError):  # another process has swept it away
+            os.rmdir(probe)
+    except OSError as error:
+        raise OSError(error.errno, f"{error.strerror}, so {target.name} cannot be written there", str(place)) from None
     return target
 
 
@@ -130,6 +137,7 @@ def watched(folder: Path) -> Iterator[Callable[[], bool]]:
 def remove(path: str | os.PathLike[str]) -> None:
     """Removes a folder, if there is one, at once: nobody finds half of it."""
     target = Path(os.path.realpath(path))
+    _sweep(target)
     if target.is_dir():
         with _temporary(target) as folder:
             os.replace(target, folder / "removed")
@@ -182,11 +190,11 @@ def _move_aside(fresh: Path, target: Path) -> None:
 
 
 def _open_to_others(folder: Path) -> None:
-    """Temporary folders are private; what is finished is as readable as the user's other files."""
-    mask = os.umask(0)
-    os.umask(mask)
-    for path in (folder, *folder.rglob("*")):
-        path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
+    """A temporary folder is private; what is finished is as readable as folders are that the user makes."""
+    example = folder / _SUFFIX
+    example.mkdir()
+    folder.chmod(example.stat().st_mode)
+    example.rmdir()
 
 
 def _sync(folder: Path) -> None:

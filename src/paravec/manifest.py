@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -61,8 +63,13 @@ def _parsed(path: Path) -> Any:
         text = file.read(_LARGEST + 1)
     if len(text) > _LARGEST:
         raise ValueError(f"it has more than {_LARGEST} bytes")
-    return json.loads(text, parse_constant=_refuse)
+    return json.loads(text, parse_constant=_number, parse_float=_number, parse_int=_number)
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is no number")
+def _number(text: str) -> int | float:
+    """A number that is one, and not too large for what it may be."""
+    whole = re.fullmatch(r"-?[0-9]+", text) is not None
+    value = float(text) if len(text) <= 40 else math.inf
+    if not math.isfinite(value) or (whole and abs(value) > 2**64):
+        raise ValueError(f"{text:.20} is no number that could be meant")
+    return int(text) if whole else value

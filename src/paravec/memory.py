@@ -6,18 +6,19 @@ import os
 from pathlib import Path
 
 from paravec.architecture import Architecture
+from paravec.corpus import Corpus
 from paravec.engines.cpu import stride
 from paravec.errors import NotEnoughMemoryError
 from paravec.settings import Settings, threads
 from paravec.vocab import Vocabulary
 
 
-def check(settings: Settings, vocabulary: Vocabulary, n_documents: int, longest: int) -> int:
+def check(settings: Settings, vocabulary: Vocabulary, corpus: Corpus) -> int:
     """The bytes that a fit takes beside its corpus; refuses a fit for which there is not the room."""
-    parts = estimate(settings, vocabulary, n_documents, longest)
+    parts = estimate(settings, vocabulary, corpus)
     needed, free = sum(parts.values()), available()
     if free is not None and needed > free:
-        named = ", ".join(f"{what} {in_words(size)}" for what, size in parts.items())
+        named = ", ".join(f"{what} {in_words(size)}" for what, size in parts.items() if size)
         raise NotEnoughMemoryError(
             f"training needs {in_words(needed)} of memory ({named}), and {in_words(free)} is free; lower vector_size, "
             f"raise min_count or set max_vocab, or train on fewer documents"
@@ -25,20 +26,23 @@ def check(settings: Settings, vocabulary: Vocabulary, n_documents: int, longest:
     return needed
 
 
-def estimate(settings: Settings, vocabulary: Vocabulary, n_documents: int, longest: int) -> dict[str, int]:
+def estimate(settings: Settings, vocabulary: Vocabulary, corpus: Corpus) -> dict[str, int]:
     """The bytes of the large parts of a fit at its peak, by what they are for."""
     architectures = settings.architectures()
     weights = [_weights(a, vocabulary) for a in architectures]
-    vectors = 4 * n_documents * settings.vector_size
+    vectors = 4 * len(corpus) * settings.vector_size
     copies = max(weights) if settings.patience is not None else 0
-    # Order, learning rates and lengths of an epoch; room of the threads for their longest document and its steps.
-    schedule = 48 * n_documents
-    room = threads(settings.n_jobs) * max(_room(a, vocabulary, longest) for a in architectures)
+    schedule = 48 * len(corpus)  # order, learning rates and lengths of an epoch
+    # Documents of several threads are at most all there are.
+    busy = min(threads(settings.n_jobs) * int(corpus.lengths.max(initial=0)), len(corpus.tokens))
+    room = max(_room(a, vocabulary, busy, threads(settings.n_jobs)) for a in architectures)
+    words = 4 * len(corpus.tokens) if _copies_words(settings, vocabulary) else 0
     return {
         "document vectors": vectors * len(architectures),
         "words and output weights": sum(weights),
         "the best of them": copies,
-        "tables": sum(_tables(a, vocabulary) for a in architectures) + schedule + room,
+        "the corpus without n-grams": words,
+        "tables and threads": sum(_tables(a, vocabulary) for a in architectures) + schedule + room,
     }
 
 
@@ -58,10 +62,16 @@ def _tables(a: Architecture, vocabulary: Vocabulary) -> int:
     return n_targets * (4 + (8 + 5 * n_targets.bit_length() if a.output == "hs" else 8))
 
 
-def _room(a: Architecture, vocabulary: Vocabulary, longest: int) -> int:
-    """Of one thread, in training and in inference."""
+def _copies_words(settings: Settings, vocabulary: Vocabulary) -> bool:
+    has_dm = any(a.is_dm for a in settings.architectures())
+    return len(vocabulary.prefix) > 0 and (has_dm or settings.validation_fraction is not None)
+
+
+def _room(a: Architecture, vocabulary: Vocabulary, busy: int, n_threads: int) -> int:
+    """Of the threads, for the `busy` words of their documents, and their batches of the exact softmax."""
     rows = a.negative + 1 if a.output == "negative" else _targets(a, vocabulary).bit_length()
-    return 20 * longest * (1 + (rows if a.is_dm else 0)) + 4 * _targets(a, vocabulary)
+    batch = 4 * a.batch_size * (_targets(a, vocabulary) + 3 * stride(a.width)) if a.output == "softmax" else 0
+    return 20 * busy * (1 + (rows if a.is_dm else 0)) + n_threads * (4 * _targets(a, vocabulary) + batch)
 
 
 def available() -> int | None:

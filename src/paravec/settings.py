@@ -95,6 +95,8 @@ class Encoding:
             _integer("n_jobs", self.n_jobs, -(2**31))
             if self.n_jobs == 0:
                 raise ValueError("n_jobs=0 leaves no thread to work; use n_jobs >= 1, or -1 for all cores")
+            if self.n_jobs > 65_536:
+                raise ValueError(f"n_jobs={self.n_jobs} is beyond any use; use n_jobs <= 65536, or -1 for all cores")
         if isinstance(self.tokenizer, str) and self.tokenizer in TOKENIZERS:
             return
         if not callable(self.tokenizer):
@@ -334,8 +336,10 @@ def _seconds(text: str) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and truth values of NumPy's as Python's own; NumPy itself is not needed to tell."""
-    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") else value
+    """Numbers and truth values of NumPy's, fractions and the like as Python's own; no NumPy is needed to tell."""
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        return value.item()
+    return float(value) if isinstance(value, Real) and not isinstance(value, (Integral, float)) else value
 
 
 def _integer(name: str, value: Any, least: int) -> None:

@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import warnings
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from paravec import _core, manifest, parameters, tensors
 from paravec.architecture import Architecture
 from paravec.arguments import DocumentId
-from paravec.checkpoint import Start
+from paravec.checkpoint import FREE, Start
 from paravec.corpus import CorpusFacts
 from paravec.corpus.labels import LabelIndex, Labels, packed
 from paravec.errors import ModelFormatError
@@ -46,9 +47,9 @@ def save(fitted: Fitted, path: str | os.PathLike[str], documents: bool = True) -
             (folder / place).mkdir(exist_ok=True)
             arrays = {name: array for name, array in model.arrays().items() if name != "documents"}
             files[str(place / _MODEL)] = tensors.write(folder / place / _MODEL, arrays, checksum=True)
-        about = _about(fitted, files) | {"documents": with_documents}
+        about = _about(fitted, files, with_documents)
         if with_documents:
-            about |= _write_documents(folder, fitted, about["identity"])
+            _write_documents(folder, fitted, about["identity"])
         manifest.write(folder / MANIFEST, FORMAT, VERSION, about)
 
 
@@ -68,7 +69,8 @@ def _places(settings: Settings) -> list[Path]:
     return [Path()] if len(names) == 1 else [Path(name) for name in names]
 
 
-def _about(fitted: Fitted, files: dict[str, int]) -> dict[str, Any]:
+def _about(fitted: Fitted, files: dict[str, int], with_documents: bool) -> dict[str, Any]:
+    ids = fitted.ids if with_documents else None
     about = {
         "settings": fitted.settings.as_dict(),
         "seed": fitted.seed,
@@ -78,6 +80,10 @@ def _about(fitted: Fitted, files: dict[str, int]) -> dict[str, Any]:
         "n_ngrams": len(fitted.vocabulary.prefix),
         "integer_words": isinstance(fitted.vocabulary.words[0], int),
         "crc32": {name: f"{value:08x}" for name, value in files.items()},
+        "documents": with_documents,
+        "first_number": ids.start if isinstance(ids, range) else None,
+        "integer_ids": ids is not None and isinstance(ids[0], int),
+        "ids_crc32": None if ids is None else _crc32_of(ids),
     }
     identity = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
     return {
@@ -95,19 +101,26 @@ def _vocabulary_arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _write_documents(folder: Path, fitted: Fitted, identity: str) -> dict[str, Any]:
+def _crc32_of(ids: Sequence[DocumentId]) -> str:
+    if isinstance(ids, range):
+        return f"{zlib.crc32(np.array([ids.start, ids.stop]).data):08x}"
+    value = 0
+    for array in packed("ids", ids).values():
+        value = zlib.crc32(np.ascontiguousarray(array).data, value)
+    return f"{value:08x}"
+
+
+def _write_documents(folder: Path, fitted: Fitted, identity: str) -> None:
     """The vectors, and ids with an index from ids to rows; ids that are numbers in a row have no file."""
     belongs, ids = {"identity": identity}, fitted.document_ids()
     for place, model in zip(_places(fitted.settings), fitted.models, strict=True):
         assert model.documents is not None
         half = {**belongs, "model": model.architecture.model}
         tensors.write(folder / place / _DOCUMENTS, {"documents": model.documents}, half)
-    first = ids.start if isinstance(ids, range) else None
-    if first is None:
+    if not isinstance(ids, range):
         arrays = packed("ids", ids)
         index = LabelIndex.of(Labels(arrays["ids"], arrays.get("ids_offsets")))
         tensors.write(folder / _IDS, {**arrays, "ids_keys": index.keys, "ids_rows": index.rows}, belongs)
-    return {"first_number": first, "integer_ids": isinstance(ids[0], int)}
 
 
 def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Fitted:
@@ -131,7 +144,7 @@ def _opened(folder: Path, tokenizer: Tokenizer | None) -> Fitted:
     about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
     try:
         return _loaded(folder, about, tokenizer)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError) as error:
         if isinstance(error, ModelFormatError):
             raise
         raise ModelFormatError(f"{folder} is damaged: {error!s:.200}") from error
@@ -144,7 +157,7 @@ def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) ->
             f"{_core.UNICODE_VERSION}: text with characters that are new since may be split otherwise",
             stacklevel=5,
         )
-    settings, facts = _settings(folder, about, tokenizer), _facts(about)
+    settings, facts = _settings(folder, about, tokenizer), CorpusFacts.of(about["corpus"])
     for place in _places(settings):
         if (folder / place).is_symlink() and place != Path():
             raise ModelFormatError(f"{folder / place} is a symbolic link; a model's folder has none")
@@ -191,11 +204,6 @@ def _missing_tokenizer(text: str) -> list[str]:
         "this model was fitted with a tokenizer of its own, which is not saved; load it with "
         "ParagraphVector.load(path, tokenizer=...), or give documents as lists of tokens"
     )
-
-
-def _facts(about: dict[str, Any]) -> CorpusFacts:
-    told = about["corpus"]
-    return CorpusFacts(_count(told, "n_documents"), _count(told, "n_tokens"), str(told["crc32"]))
 
 
 def _count(about: dict[str, Any], name: str) -> int:
@@ -291,12 +299,17 @@ def _read_ids(folder: Path, facts: CorpusFacts, about: dict[str, Any]) -> Sequen
     return Labels(arrays["ids"], arrays.get("ids_offsets"), index)
 
 
-def is_result(path: str | os.PathLike[str], start: Start) -> bool:
-    """Whether there is a model at a place that a fit with this start has made."""
+def is_result(path: str | os.PathLike[str], start: Start, ids: Sequence[DocumentId] | None) -> bool:
+    """Whether there is a model at a place that a fit with this start has made, with these ids or without documents."""
     folder = Path(path)
-    if not is_model(folder):
+    if not is_model(folder) or start.word_vectors is not None:
         return False
     about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
-    return start.word_vectors is None and all(
-        about.get(name) == value for name, value in start.as_dict().items() if name != "word_vectors"
+    theirs, ours = about.get("settings"), start.settings.as_dict()
+    return (
+        isinstance(theirs, dict)
+        and all(theirs.get(name) == value for name, value in ours.items() if name not in FREE)
+        and about.get("seed") == start.seed
+        and about.get("corpus") == asdict(start.corpus)
+        and about.get("ids_crc32") == (None if ids is None else _crc32_of(ids))
     )

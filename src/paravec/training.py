@@ -15,7 +15,7 @@ from paravec import draws
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.engines.base import Engine, Pass, Tables
-from paravec.errors import DivergedError
+from paravec.errors import DivergedError, ModelFormatError
 from paravec.model import Model, Weights
 from paravec.settings import Settings
 from paravec.validation import HeldOut
@@ -129,6 +129,8 @@ class Training:
         lengths = self._corpus.lengths[order]
         schedule = rates(self._settings, architecture, state.epoch, lengths)
         ends = slice_ends(architecture, self._tables, lengths)
+        if state.slice > len(ends):
+            raise ModelFormatError(f"the checkpoint is in slice {state.slice} of an epoch that has {len(ends)}")
         words = np.cumsum(lengths)
         visited, taken = 0, 0.0
         for first, end in list(zip([0, *ends], ends, strict=False))[state.slice :]:

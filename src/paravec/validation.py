@@ -25,15 +25,17 @@ class HeldOut:
     total: int  # documents of the whole corpus
 
     @staticmethod
-    def of(words: Corpus, fraction: float, seed: int) -> HeldOut:
-        """A fraction of the documents of two words or more, drawn at random."""
+    def of(words: Corpus, settings: Settings, seed: int) -> HeldOut:
+        """A fraction of the documents that can be divided, drawn at random, and the same for both halves of dm+dbow."""
+        assert settings.validation_fraction is not None
+        least = max(architecture.shortest_divided for architecture in settings.architectures())
         order = draws.validation_order(seed, len(words))
-        order = order[words.lengths[order] >= 2]
-        count = max(1, round(fraction * len(order)))
+        order = order[words.lengths[order] >= least]
+        count = max(1, round(settings.validation_fraction * len(order)))
         if count >= len(order):
             raise ValueError(
-                f"validation_fraction={fraction} leaves nothing to train on: {len(order)} of {len(words)} documents "
-                f"have two words or more; give more documents, or leave it out"
+                f"validation_fraction={settings.validation_fraction} leaves nothing to train on: {len(order)} of "
+                f"{len(words)} documents have {least} words or more, as it takes; give more documents, or leave it out"
             )
         rows = np.sort(order[:count])
         return HeldOut(rows, words.taking(rows), len(words))
@@ -49,4 +51,4 @@ class HeldOut:
         """Document completion: vectors from the even positions, minus the mean log-likelihood of the odd ones."""
         vectors = engine.infer(model, self.documents, tables, how_to_infer(model, settings, seed, Part.EVEN))
         tally = engine.score(model, self.documents, tables, how_to_infer(model, settings, seed, Part.ODD), vectors)
-        return -tally.objective / max(1, tally.targets)
+        return -tally.objective / tally.targets

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
 
 
 def main() -> None:
@@ -23,9 +22,12 @@ def main() -> None:
 def _end_interrupted() -> None:
     """Ends at once, whatever comes: while the interpreter shuts down, another interrupt would kill it."""
     while True:
-        with suppress(KeyboardInterrupt):
-            with suppress(OSError, ValueError):  # of a pipe that is closed
-                sys.stdout.flush()
-                sys.stderr.flush()
-                os.write(2, b"paravec: interrupted\n")
-            os._exit(130)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os.write(2, b"paravec: interrupted\n")
+        except KeyboardInterrupt:
+            continue
+        except (OSError, ValueError, AttributeError):
+            pass  # nobody listens any more
+        os._exit(130)

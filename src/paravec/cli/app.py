@@ -40,6 +40,8 @@ for verb in (encode, train, infer, similar, words, info, demo):
 def run() -> int:
     """Runs a verb and gives the exit code; an error becomes a sentence."""
     warnings.showwarning = _show_warning
+    if sys.stdout is None:  # it was closed
+        return _fail("standard output is closed")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that nothing half-written stays behind
     try:
         code = app(standalone_mode=False, prog_name="paravec")
@@ -49,7 +51,7 @@ def run() -> int:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
     except KeyError as error:
         return _fail(str(error.args[0]))
-    except (ValueError, TypeError, ArithmeticError, MemoryError, ImportError) as error:
+    except (ValueError, TypeError, ArithmeticError, LookupError, MemoryError, ImportError, RuntimeError) as error:
         return _fail(str(error) or type(error).__name__)
     except Exception as error:
         if not hasattr(error, "format_message"):  # which all errors of usage have, whatever typer calls them

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +37,7 @@ def info(
         about = _of_checkpoint(found)
     else:
         about = _of_model(model)
-    about["bytes"] = sum(file.lstat().st_size for file in Path(model).rglob("*") if file.is_file())
+    about["bytes"] = _size(Path(model))
     if as_json:
         print(json.dumps(about))
         return
@@ -48,6 +50,14 @@ def info(
         for name, losses in about.get(what, {}).items():
             if losses:
                 print(f"{title + ' ' + name:20} {' '.join(f'{loss:.4f}' for loss in losses)}")
+
+
+def _size(folder: Path) -> int:
+    sizes = []
+    for path, _, names in os.walk(folder):
+        with suppress(OSError):  # another process has just replaced it
+            sizes += [os.lstat(os.path.join(path, name)).st_size for name in names]
+    return sum(sizes)
 
 
 def _of_model(path: str) -> dict[str, Any]:
@@ -78,8 +88,8 @@ def _of_checkpoint(found: Checkpoint) -> dict[str, Any]:
     return {
         "what": about["format"],
         "position": found.where(),
-        "documents": about["corpus"]["n_documents"],
-        "tokens": about["corpus"]["n_tokens"],
+        "documents": found.corpus.n_documents,
+        "tokens": found.corpus.n_tokens,
         "seed": found.seed,
         "settings": about["settings"],
         "loss_history": {name: state.losses for name, state in history.items()},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -98,12 +99,27 @@ def _settings(settings: type[Encoding], left_out: tuple[str, ...]) -> list[inspe
 def checked(settings: type[Chosen], given: dict[str, Any]) -> Chosen:
     """The settings that were given; wrong ones are wrong usage."""
     every = given.get("checkpoint_every")
-    if every is not None and every.isdecimal():
-        given["checkpoint_every"] = int(every)
     try:
+        if every is not None and every.isdecimal():
+            given["checkpoint_every"] = int(every)
         return settings(**given)
     except (ValueError, TypeError) as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def seed(random_state: int) -> int:
+    """The seed of all draws; a wrong one is wrong usage."""
+    from paravec.arguments import seed_of
+
+    try:
+        return seed_of(random_state)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def as_kept(given: str, example: str | int) -> str | int:
+    """A word or an id as a model keeps it: as an integer, if its others are."""
+    return int(given) if isinstance(example, int) and re.fullmatch(r"-?[0-9]{1,19}", given) else given
 
 
 def print_scores(found: Iterable[tuple[object, float]], what: str, as_json: bool) -> None:
@@ -151,8 +167,11 @@ def vocabulary_of(path: str | None) -> Any:
         return None
     if is_corpus(path):
         return open_corpus(path)
-    with open(path, encoding="utf-8") as file:
-        rows = [line.rstrip("\r\n").split("\t") for line in file]
+    try:
+        with open(path, encoding="utf-8") as file:
+            rows = [line.rstrip("\r\n").split("\t") for line in file]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is no text in UTF-8: {error}") from None
     rows = [row for row in rows if row != [""]]
     if all(len(row) == 1 for row in rows):
         return [row[0] for row in rows]

@@ -32,7 +32,5 @@ def similar(
     fitted = store.load(model)
     if text == "-":
         text = sys.stdin.read()
-    wanted: str | int | None = id
-    if id is not None and isinstance(fitted.document_ids()[0], int) and id.lstrip("-").isdecimal():
-        wanted = int(id)
+    wanted = None if id is None else options.as_kept(id, fitted.document_ids()[0])
     options.print_scores(fitted.similar(text, k, wanted), "id", as_json)

@@ -44,21 +44,24 @@ def train(
     """
     how = options.taken(given)
     settings = options.checked(Settings, given)
+    seed = options.seed(random_state)
     from paravec import inference, store
     from paravec.fitting import Job, Place, fit
     from paravec.folders import remove
     from paravec.progress import Sight
 
     store.check_model_target(out)
-    place = Place(f"{os.path.normpath(out)}.checkpoint", resume)
-    found = place.found(settings) if resume or settings.checkpoint_every is not None else None
+    place = None
+    if resume or settings.checkpoint_every is not None:
+        place = Place(f"{os.path.abspath(out)}.checkpoint", resume)
+    found = None if place is None else place.found(settings)
     if quiet:
         warnings.simplefilter("ignore")
     began = time.perf_counter()
     source = options.corpus_or_source(input, how)
-    job = Job.of(settings, random_state, source, vocabulary=options.vocabulary_of(vocabulary), verbose=not quiet)
+    job = Job.of(settings, seed, source, vocabulary=options.vocabulary_of(vocabulary), verbose=not quiet)
     sight = Sight(not quiet)
-    if resume and found is None and store.is_result(out, job.start):
+    if resume and found is None and store.is_result(out, job.start, job.corpus.ids if documents else None):
         sight.say(f"{out} is complete: it was trained on this corpus with these settings")
         fitted = store.load(out)
     else:
@@ -70,7 +73,8 @@ def train(
             raise
         inference.warn_of_unknown(job.corpus.documents)
         store.save(fitted, out, documents)
-    remove(place.path)
+    if place is not None:
+        remove(place.path)
     seconds = time.perf_counter() - began
     n_documents, known = fitted.corpus.n_documents, len(fitted.vocabulary.words)
     sight.say(f"{n_documents} documents, {known} words, {seconds:.1f} s: {out}")
@@ -80,9 +84,9 @@ def train(
         print(json.dumps(about | history))
 
 
-def _tell_of_checkpoint(place: Place) -> None:
+def _tell_of_checkpoint(place: Place | None) -> None:
     from paravec.checkpoint import Checkpoint
 
-    found = Checkpoint.at(place.path)
+    found = None if place is None else Checkpoint.at(place.path)
     if found is not None:
-        print(f"paravec: the checkpoint {place.path} ({found.where()}) stays; go on with --resume", file=sys.stderr)
+        print(f"paravec: the checkpoint {found.folder} ({found.where()}) stays; go on with --resume", file=sys.stderr)

@@ -25,9 +25,6 @@ def words(
     from paravec import store
 
     fitted = store.load(model)
-    numbers = isinstance(fitted.vocabulary.words[0], int)
-
-    def as_kept(given: list[str]) -> list[str | int]:
-        return [int(word) if numbers and word.lstrip("-").isdecimal() else word for word in given]
-
-    options.print_scores(fitted.analogy(as_kept(positive), as_kept(negative or []), k), "word", as_json)
+    known = fitted.vocabulary.words[0]
+    added, taken = ([options.as_kept(word, known) for word in given] for given in (positive, negative or []))
+    options.print_scores(fitted.analogy(added, taken, k), "word", as_json)

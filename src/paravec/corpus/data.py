@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,18 @@ class CorpusFacts:
     n_documents: int
     n_tokens: int
     crc32: str  # of its tokens, where documents end, and its vocabulary
+
+    @staticmethod
+    def of(told: Any) -> CorpusFacts:
+        """From a file, which may be damaged."""
+        if not isinstance(told, dict) or told.keys() != {each.name for each in fields(CorpusFacts)}:
+            raise ValueError("it does not tell the corpus")
+        for name, least in (("n_documents", 1), ("n_tokens", 0)):
+            if type(told[name]) is not int or not least <= told[name] < 2**63:
+                raise ValueError(f"{name} is {told[name]!r:.40}")
+        if not isinstance(told["crc32"], str):
+            raise ValueError(f"the checksum of the corpus is {told['crc32']!r:.40}")
+        return CorpusFacts(**told)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -70,11 +70,14 @@ class Labels(Sequence[DocumentId]):
                 return [self[j] for j in rows]
             if self.offsets is None:
                 return cast(list[DocumentId], self.data[i].tolist())
-            return cast(list[DocumentId], _core.unpack(self.data, self.offsets[rows.start : rows.stop + 1]))
+            try:
+                return cast(list[DocumentId], _core.unpack(self.data, self.offsets[rows.start : rows.stop + 1]))
+            except ValueError as error:
+                raise TensorError(f"ids are damaged: {error!s:.100}") from None
         if not -len(self) <= i < len(self):
             raise IndexError(f"there are {len(self)} ids, and none at {i}")
         i = int(i) % len(self)
-        return int(self.data[i]) if self.offsets is None else self._bytes(i).decode("utf-8", "surrogatepass")
+        return int(self.data[i]) if self.offsets is None else self[i : i + 1][0]
 
     def _bytes(self, i: int) -> bytes:
         assert self.offsets is not None
