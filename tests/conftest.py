@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +27,8 @@ CHOICES = {
     "logit": ["dot", "cosine"],
     "train_words": [False, True],
 }
+
+COMMAND = [sys.executable, "-m", "paravec"]
 
 
 def combinations(**more: list) -> list[dict]:
@@ -111,3 +115,18 @@ def python_docs() -> list[tuple[str, str]]:
 def small_blocks(monkeypatch):
     """Sets the size of blocks that sources are read in."""
     return lambda size: monkeypatch.setattr(block, "BLOCK_BYTES", size)
+
+
+def paravec(*arguments: str, given: str = "", code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([*COMMAND, *map(str, arguments)], input=given, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, python_docs):
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "corpus.txt").write_text("".join(text + "\n" for _, text in python_docs[:200]), encoding="utf-8")
+    paravec("train", folder / "corpus.txt", "-o", folder / "model", "--vector-size", "8", "--epochs", "3")
+    return folder

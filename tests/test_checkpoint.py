@@ -262,7 +262,7 @@ def test_a_finished_half_is_linked_not_written_again(texts, tmp_path):
         (lambda about: about["runs"][0].update(extra=1), "is damaged"),
         (lambda about: about["runs"][0].update(slice=2**62), "is in slice 4611686018427387904 of an epoch that has 1"),
         (lambda about: about["runs"][0].update(epoch=9, losses=[1.0] * 9), "it is after epoch 9"),
-        (lambda about: about.update(corpus=[]), "was made with another corpus"),
+        (lambda about: about.update(corpus=[]), "it does not tell the corpus"),
         (lambda about: about["runs"][0].update(model="dm"), "its models are others"),
         (lambda about: about.update(settings=None), "it has no settings"),
         (lambda about: about.update(position="dbow:2:0"), "belongs to another checkpoint"),

@@ -81,7 +81,7 @@ def test_a_model_holds_no_pickle(texts, tmp_path):
         ("settings.json", b"{", "is not JSON"),
         ("settings.json", b"{}", "does not describe a paravec model"),
         ("settings.json", b'{"format": "paravec model", "version": 99}', "has format version 99"),
-        ("settings.json", None, "cannot be read"),
+        ("settings.json", None, "is no paravec model: it has no settings.json"),
         ("model.safetensors", b"short", "model.safetensors is no good safetensors file"),
         ("model.safetensors", None, "cannot be read"),
     ],

@@ -141,7 +141,8 @@ class Checkpoint:
         if not isinstance(runs, list) or not runs or not isinstance(runs[-1], dict):
             raise ModelFormatError(f"{self.folder / NAME} is damaged: it has no runs")
         last = runs[-1]
-        return f"{last.get('model')} after {last.get('epoch')} of {self._settings().get('epochs')} epochs"
+        further = f" and {last['slice']} slices of the next" if last.get("slice") else ""
+        return f"{last.get('model')} after {last.get('epoch')} of {self._settings().get('epochs')} epochs{further}"
 
     def _settings(self) -> dict[str, Any]:
         found = self.about.get("settings")
@@ -164,14 +165,18 @@ class Checkpoint:
 
     def check(self, start: Start) -> None:
         """Refuses to go on with anything else than what the fit began with."""
-        self.check_settings(start.settings, settled=True)
-        theirs, ours = self.about, start.as_dict()
-        for name, what in (("seed", "seed"), ("corpus", "corpus"), ("word_vectors", "word vectors")):
-            if theirs.get(name) != ours[name]:
+        was, now = self.corpus, start.corpus
+        for what, theirs, ours in (
+            ("corpus", _told(was), _told(now)),
+            ("seed", self.seed, start.seed),
+            ("set of word vectors", self.about.get("word_vectors"), start.word_vectors),
+        ):
+            if theirs != ours:
                 raise ValueError(
-                    f"the checkpoint at {self.folder} was made with another {what} ({theirs.get(name)}, now "
-                    f"{ours[name]}); go on with that, or begin anew at another place"
+                    f"the checkpoint at {self.folder} was made with another {what} ({theirs}, now {ours}); go on with "
+                    f"that, or begin anew at another place"
                 )
+        self.check_settings(start.settings, settled=True)
 
     def runs(self, start: Start, vocabulary: Vocabulary) -> list[Run]:
         """The models that are trained, and the one that was on its way."""
@@ -236,6 +241,10 @@ class Checkpoint:
         model = Model(architecture, own("documents"), words, outputs, own("bias"), own("trainable"))
         kept = Weights(*(own(f"best.{name}") for name in ("words", "outputs", "bias"))) if best else None
         return Run(model, state, kept)
+
+
+def _told(corpus: CorpusFacts) -> str:
+    return f"{corpus.n_documents} documents, {corpus.n_tokens} tokens, checksum {corpus.crc32}"
 
 
 def _file(architecture: Architecture) -> str:

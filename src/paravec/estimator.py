@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from paravec import inference
 from paravec.arguments import DocumentId, checked_callbacks, seed_of
 from paravec.corpus import Corpus
 from paravec.fitted import Fitted
@@ -124,6 +123,8 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         For "dm" and "dbow", the loss of every epoch: minus the mean log-likelihood of a target.
     validation_history_ : dict
         The same of the documents that were held out; empty lists if none were.
+    kept_epoch_ : dict
+        The epoch, from 1, whose weights are kept: the best one with `patience`, else the last.
 
     Examples
     --------
@@ -273,7 +274,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def similar(
         self, query: Any = None, k: int = 10, *, id: DocumentId | None = None
     ) -> list[tuple[DocumentId, float]]:
-        """The `k` training documents nearest to a text, a list of tokens, a vector, or the document with an `id`."""
+        """The `k` training documents nearest to a text, a list of tokens, a vector, or the document with an `id`.
+
+        The score is the cosine; for "dm+dbow" the mean of those of both halves, which so weigh the same.
+        """
         check_is_fitted(self)
         return self._fitted.similar(query, k, id, self._now())
 
@@ -378,7 +382,6 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         job = Job.of(settings, seed, X, ids, self.vocabulary, given, bool(self.verbose))
         with Sight(bool(self.verbose)) as sight:
             fitted = fit(job, sight, callbacks, place, found)
-        inference.warn_of_unknown(job.corpus.documents)
         self._adopt(fitted)
         return job.corpus.documents
 
@@ -386,6 +389,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """Takes over a whole fit at once, so that nothing is ever half-fitted."""
         self.settings_, self.seed_ = fitted.settings, fitted.seed
         self.loss_history_, self.validation_history_ = fitted.losses, fitted.validation_losses
+        self.kept_epoch_ = fitted.kept_epochs
         self.n_documents_ = fitted.corpus.n_documents
         self._n_features_out = fitted.n_features
         self._fitted = fitted

@@ -39,6 +39,7 @@ class Fitted:
     ids: Sequence[DocumentId] | None
     losses: Losses = field(default_factory=dict)
     validation_losses: Losses = field(default_factory=dict)
+    kept_epochs: dict[str, int] = field(default_factory=dict)  # from 1, by the model's name
 
     @property
     def n_features(self) -> int:
@@ -91,6 +92,8 @@ class Fitted:
         if id is not None:
             row = self.row(id)
             vector, leave_out = np.concatenate([part[row] for part in parts]), [row]
+            if not vector.any():
+                raise ValueError(f"the document with the id {id!r} has no word the model knows: nothing is near")
         else:
             vector = self._vector(query, now or self.settings)
         found = search.nearest(parts, np.split(vector, len(parts)), k, leave_out)

@@ -114,11 +114,11 @@ def fit(
     """Trains one model, or the halves of ``dm+dbow`` one after the other, then infers all documents with each."""
     settings, start = job.settings, job.start
     vocabulary, documents = job.corpus.vocabulary, job.corpus.documents
-    needed = memory.check(settings, vocabulary, documents)
-    sight.say(f"training takes {memory.in_words(needed)} of memory")
     if found is not None:
         found.check(start)
         sight.say(f"going on from {found.folder}: {found.where()}")
+    needed = memory.check(settings, vocabulary, documents)
+    sight.say(f"training takes {memory.in_words(needed)} of memory")
     runs = [] if found is None else found.runs(start, vocabulary)
     checkpoints = None if place is None or settings.checkpoint_every is None else Checkpoints(place.path, start)
     for i, architecture in enumerate(settings.architectures()):
@@ -128,6 +128,7 @@ def fit(
         runs[i:] = [training.run]
         sight.begin(training)
         training.train(_Watch(job, sight, tuple(callbacks), checkpoints, runs))
+        sight.end(training)
         if settings.refit_documents:
             training.model.documents = None  # makes room
     ids = job.corpus.ids
@@ -140,7 +141,9 @@ def fit(
         ids if job.corpus.path is not None or isinstance(ids, range) else list(ids),
         {run.model.architecture.model: run.state.losses for run in runs},
         {run.model.architecture.model: run.state.validation_losses for run in runs},
+        {run.model.architecture.model: run.state.kept_epoch for run in runs},
     )
+    inference.warn_of_unknown(documents, ids)
     if settings.refit_documents:
         _refit(fitted, job, sight)
     return fitted
@@ -164,6 +167,7 @@ def _training(job: Job, architecture: Architecture, run: Run | None) -> Training
 
 def _refit(fitted: Fitted, job: Job, sight: Sight) -> None:
     documents = job.corpus.documents
+    sight.say(f"inferring {len(documents)} documents")
     for model, tables in zip(fitted.models, fitted.tables, strict=True):
         model.documents = inference.infer(
             engine_for(job.settings),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paravec.arguments import DocumentId
 from paravec.corpus import Corpus
 from paravec.engines.base import Engine, Inference, Part, Tables
 from paravec.errors import UnknownWordsWarning
@@ -51,13 +52,14 @@ def infer(
     return vectors
 
 
-def warn_of_unknown(corpus: Corpus) -> None:
+def warn_of_unknown(corpus: Corpus, ids: Sequence[DocumentId] | None = None) -> None:
     """One warning for all documents without a known word."""
     empty = np.flatnonzero(corpus.lengths == 0)
     if len(empty):
+        first = empty[0] if ids is None else repr(ids[int(empty[0])])
         warnings.warn(
             f"{len(empty)} of {len(corpus)} documents have no word the model knows, and get the zero vector "
-            f"(the first is document {empty[0]})",
+            f"(the first is document {first})",
             UnknownWordsWarning,
             stacklevel=3,
         )

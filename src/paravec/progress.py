@@ -98,6 +98,14 @@ class Sight:
             file=sys.stderr,
         )
 
+    def end(self, training: Training) -> None:
+        """A model is trained; what was not to be expected is told."""
+        state = training.state
+        if state.epoch < training.epochs or state.kept_epoch < state.epoch:
+            name = training.model.architecture.model
+            kept = f"epoch {state.kept_epoch} is kept"
+            self.say(f"{name} stopped after {state.epoch} of {training.epochs} epochs; {kept}")
+
     def inferred(self, done: int, total: int) -> None:
         """So many documents are inferred."""
         self._bars("documents", done, total, "documents")

@@ -38,6 +38,7 @@ def nearest(
     if not np.isfinite(scores).all():  # of a file, which is mapped and was not looked at before
         row = int(np.flatnonzero(~np.isfinite(scores))[0])
         raise ModelFormatError(f"the vector of document {row} holds NaN or infinity")
+    np.clip(scores, -1, 1, out=scores)  # what rounding has added
     scores[list(leave_out)] = -np.inf
     k = min(k, len(scores) - len(set(leave_out)))
     best = np.argpartition(-scores, k - 1)[:k] if 0 < k < len(scores) else np.arange(len(scores))

@@ -91,6 +91,7 @@ def _about(fitted: Fitted, files: dict[str, int], with_documents: bool) -> dict[
         **about,
         "loss_history": fitted.losses,
         "validation_history": fitted.validation_losses,
+        "kept_epoch": fitted.kept_epochs,
     }
 
 
@@ -141,6 +142,8 @@ def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Fi
 
 
 def _opened(folder: Path, tokenizer: Tokenizer | None) -> Fitted:
+    if not (folder / MANIFEST).exists():
+        raise ModelFormatError(f"{folder} is no paravec model: it has no {MANIFEST}")
     about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
     try:
         return _loaded(folder, about, tokenizer)
@@ -180,6 +183,7 @@ def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) ->
         ids,
         _losses(about["loss_history"], settings),
         _losses(about["validation_history"], settings),
+        {a.model: _count(about["kept_epoch"], a.model) for a in settings.architectures()},
     )
 
 

@@ -63,6 +63,11 @@ class State:
     stopped: bool = False
     seconds: float = 0.0
 
+    @property
+    def kept_epoch(self) -> int:
+        """The epoch, from 1, whose weights are kept: the best one if that is looked at, else the last."""
+        return self.epoch if self.best is None else self.best + 1
+
 
 @dataclass
 class Run:

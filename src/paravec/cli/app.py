@@ -47,6 +47,10 @@ def run() -> int:
         code = app(standalone_mode=False, prog_name="paravec")
         sys.stdout.flush()
         return int(code or 0)
+    except SystemExit as end:
+        if end.code == 143:
+            print("paravec: terminated", file=sys.stderr)
+        raise
     except OSError as error:
         return _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error))
     except KeyError as error:

@@ -41,15 +41,21 @@ def info(
     if as_json:
         print(json.dumps(about))
         return
-    for name, value in about.items():
-        if not isinstance(value, dict):
-            print(f"{name:20} {value}")
-    for name, value in about["settings"].items():
-        print(f"{name:20} {value}")
+    for name, value in (about | about["settings"]).items():
+        if name not in ("settings", "loss_history", "validation_history"):
+            print(f"{name:20} {_told(value)}")
     for what, title in (("loss_history", "loss of"), ("validation_history", "held out,")):
         for name, losses in about.get(what, {}).items():
             if losses:
                 print(f"{title + ' ' + name:20} {' '.join(f'{loss:.4f}' for loss in losses)}")
+
+
+def _told(value: Any) -> str:
+    """A value of each model as people say it: dbow 0.07 to 0.0001."""
+    if not isinstance(value, dict):
+        return str(value)
+    told = {name: " to ".join(map(str, each)) if isinstance(each, list) else each for name, each in value.items()}
+    return ", ".join(f"{name} {each}" for name, each in told.items())
 
 
 def _size(folder: Path) -> int:
@@ -69,14 +75,14 @@ def _of_model(path: str) -> dict[str, Any]:
         "documents": fitted.corpus.n_documents,
         "tokens": fitted.corpus.n_tokens,
         "words": len(fitted.vocabulary.words),
-        "n-grams": len(fitted.vocabulary.prefix),
+        "ngrams": len(fitted.vocabulary.prefix),
         "dimensions": fitted.n_features,
-        "document vectors": "yes" if fitted.ids is not None else "no, saved without them",
+        "document_vectors": fitted.ids is not None,
         "seed": fitted.seed,
-        "learning rates": ", ".join(
-            f"{a.model} {fitted.settings.rate(a)} to {fitted.settings.last_rate(a)}"
-            for a in fitted.settings.architectures()
-        ),
+        "learning_rates": {
+            a.model: [fitted.settings.rate(a), fitted.settings.last_rate(a)] for a in fitted.settings.architectures()
+        },
+        "kept_epoch": fitted.kept_epochs,
         "settings": fitted.settings.as_dict(),
         "loss_history": fitted.losses,
         "validation_history": fitted.validation_losses,
@@ -88,6 +94,8 @@ def _of_checkpoint(found: Checkpoint) -> dict[str, Any]:
     return {
         "what": about["format"],
         "position": found.where(),
+        "epoch": {name: state.epoch for name, state in history.items()},
+        "slice": {name: state.slice for name, state in history.items()},
         "documents": found.corpus.n_documents,
         "tokens": found.corpus.n_tokens,
         "seed": found.seed,
@@ -105,6 +113,6 @@ def _of_corpus(corpus: EncodedCorpus) -> dict[str, Any]:
         "documents": len(corpus),
         "tokens": len(corpus.documents.tokens),
         "words": len(corpus.vocabulary.words),
-        "n-grams": len(corpus.vocabulary.prefix),
+        "ngrams": len(corpus.vocabulary.prefix),
         "settings": corpus.encoding.as_dict(),
     }

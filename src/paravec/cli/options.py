@@ -17,11 +17,13 @@ INPUT_HELP = (
     "a text file with a document a line (- for standard input), JSON lines, CSV, Parquet, Arrow, or a folder, .tar or "
     ".zip with a document a file"
 )
-Input = Annotated[str, typer.Argument(help=INPUT_HELP)]
-ModelFolder = Annotated[str, typer.Argument(help="a model's folder")]
+Input = Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)]
+ModelFolder = Annotated[str, typer.Argument(metavar="MODEL", help="a model's folder")]
 HowMany = Annotated[int, typer.Option("-k", min=1, help="how many")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="print nothing but errors")]
-CorpusOrInput = Annotated[str, typer.Argument(help=f"a corpus made by paravec encode, or {INPUT_HELP}")]
+CorpusOrInput = Annotated[
+    str, typer.Argument(metavar="INPUT", help=f"a corpus made by paravec encode, or {INPUT_HELP}")
+]
 
 
 Chosen = TypeVar("Chosen", bound=Encoding)

@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -45,7 +46,7 @@ def train(
     how = options.taken(given)
     settings = options.checked(Settings, given)
     seed = options.seed(random_state)
-    from paravec import inference, store
+    from paravec import store
     from paravec.fitting import Job, Place, fit
     from paravec.folders import remove
     from paravec.progress import Sight
@@ -53,7 +54,8 @@ def train(
     store.check_model_target(out)
     place = None
     if resume or settings.checkpoint_every is not None:
-        place = Place(f"{os.path.abspath(out)}.checkpoint", resume)
+        beside = os.path.normpath(out) if Path(out).name else os.path.abspath(out)
+        place = Place(f"{beside}.checkpoint", resume)
     found = None if place is None else place.found(settings)
     if quiet:
         warnings.simplefilter("ignore")
@@ -68,10 +70,9 @@ def train(
         try:
             with sight:
                 fitted = fit(job, sight, (), place, found)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit):  # the latter, if it is terminated
             _tell_of_checkpoint(place)
             raise
-        inference.warn_of_unknown(job.corpus.documents)
         store.save(fitted, out, documents)
     if place is not None:
         remove(place.path)
@@ -81,7 +82,7 @@ def train(
     if as_json:
         about = {"documents": n_documents, "words": known, "seconds": round(seconds, 3), "model": out}
         history = {"loss_history": fitted.losses, "validation_history": fitted.validation_losses}
-        print(json.dumps(about | history))
+        print(json.dumps(about | history | {"kept_epoch": fitted.kept_epochs}))
 
 
 def _tell_of_checkpoint(place: Place | None) -> None:
