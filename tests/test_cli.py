@@ -118,7 +118,7 @@ def test_encode_and_train_on_what_it_made(folder):
     about = json.loads(paravec("info", folder / "corpus", "--json").stdout)
     assert about["documents"] == 200
     assert about["settings"]["ngrams"] == 2
-    assert "ngrams" in paravec("info", folder / "corpus").stdout
+    assert "n_ngrams" in paravec("info", folder / "corpus").stdout
 
 
 def test_tables_are_read_by_their_columns(folder):
@@ -232,7 +232,7 @@ def test_json_for_machines(folder):
     text = folder / "corpus.txt"
     made = paravec("encode", text, "-o", folder / "j", "--json", "--quiet")
     about = json.loads(made.stdout)
-    assert about.keys() == {"documents", "tokens", "words", "ngrams", "seconds", "corpus"}
+    assert about.keys() == {"documents", "tokens", "words", "n_ngrams", "seconds", "corpus"}
     assert made.stderr == ""
     trained = paravec("train", folder / "j", "-o", folder / "jm", "--epochs", "2", "--vector-size", "4", "--json")
     about = json.loads(trained.stdout)

@@ -50,5 +50,5 @@ def encode(
             file=sys.stderr,
         )
     if as_json:
-        about = {"documents": len(corpus), "tokens": tokens, "words": known, "ngrams": ngrams}
+        about = {"documents": len(corpus), "tokens": tokens, "words": known, "n_ngrams": ngrams}
         print(json.dumps(about | {"seconds": round(seconds, 3), "corpus": out}))

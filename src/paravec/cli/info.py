@@ -75,7 +75,7 @@ def _of_model(path: str) -> dict[str, Any]:
         "documents": fitted.corpus.n_documents,
         "tokens": fitted.corpus.n_tokens,
         "words": len(fitted.vocabulary.words),
-        "ngrams": len(fitted.vocabulary.prefix),
+        "n_ngrams": len(fitted.vocabulary.prefix),
         "dimensions": fitted.n_features,
         "document_vectors": fitted.ids is not None,
         "seed": fitted.seed,
@@ -113,6 +113,6 @@ def _of_corpus(corpus: EncodedCorpus) -> dict[str, Any]:
         "documents": len(corpus),
         "tokens": len(corpus.documents.tokens),
         "words": len(corpus.vocabulary.words),
-        "ngrams": len(corpus.vocabulary.prefix),
+        "n_ngrams": len(corpus.vocabulary.prefix),
         "settings": corpus.encoding.as_dict(),
     }
