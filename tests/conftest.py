@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -27,6 +28,9 @@ CHOICES = {
     "logit": ["dot", "cosine"],
     "train_words": [False, True],
 }
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell, which processes inherit
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COMMAND = [sys.executable, "-m", "paravec"]
 
