@@ -66,7 +66,7 @@ def test_two_interrupts_at_any_moment_are_130_and_never_a_traceback(folder):
             os.kill(run.pid, signal.SIGINT)
             shown = run.stderr.read()
             code = run.wait(timeout=10)
-        if "import site" in shown or (code == -2 and not shown):
+        if "import site" in shown or "import_site" in shown or (code == -2 and not shown):
             continue  # the interpreter itself was not there yet
         assert code == 130, shown
         assert "Traceback" not in shown

@@ -62,7 +62,7 @@ def test_integer_tokens_and_odd_strings_survive(tmp_path):
 
 
 def test_a_tokenizer_of_ones_own_must_be_given_again(texts, tmp_path):
-    fitted = ParagraphVector(vector_size=4, epochs=1, tokenizer=str.split).fit(texts)
+    fitted = ParagraphVector(vector_size=4, epochs=1, min_count=1, tokenizer=str.split).fit(texts)
     fitted.save(tmp_path / "model")
     with pytest.raises(ValueError, match=r"load it with .*tokenizer="):
         ParagraphVector.load(tmp_path / "model").transform(texts[:1])
