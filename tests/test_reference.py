@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -20,7 +22,11 @@ def test_gradients_agree_with_finite_differences(combination):
     steps = [
         step
         for i in range(len(DOCS))
-        for step in reference.document_steps(model.architecture, case.tables, case.corpus[i], i, (1, 2), i)
+        for step in reference.document_steps(model.architecture, case.tables, case.corpus[i], i)
+    ]
+    steps = [
+        replace(step, noise=reference.noise_words(model.architecture, case.tables, (1, 2), 3, number))
+        for number, step in enumerate(steps)
     ]
     for step in steps[:: max(1, len(steps) // 4)]:
         found = {id(a): np.zeros_like(a) for a in arrays}

@@ -236,8 +236,7 @@ class Stepped : public Objective {
     for (int i = 0; i < size_; ++i) w_.document[i] = static_cast<float>(x[i] / length);
     std::fill(w_.document_gradient, w_.document_gradient + size_, 0.0);
     w_.tally = {0.0, 1.0, 0};
-    frozen_.kernels.train(frozen_.task, w_, document_);
-    frozen_.kernels.flush(frozen_.task, w_);
+    frozen_.kernels.gradient(frozen_.task, w_, document_);
   }
 
   const Frozen& frozen_;

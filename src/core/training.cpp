@@ -10,17 +10,19 @@
 namespace paravec {
 namespace {
 
-constexpr int64_t kTokensAtOnce = 4096;  // a thread takes documents in runs of about this many tokens
+// Documents of one run are trained side by side by one thread. A run has enough documents for that unless they are long.
+constexpr int64_t kRunTokens = 1 << 14, kRunDocuments = 32, kLongRun = 1 << 17;
 
-// The order cut into runs of about equal numbers of tokens.
+// Where the runs of a pass end. engines/base.py has the definition.
 std::vector<int64_t> cut(const Corpus& corpus, const Pass& pass) {
   std::vector<int64_t> ends;
-  int64_t tokens = 0;
+  int64_t tokens = 0, documents = 0;
   for (int64_t i = 0; i < pass.count; ++i) {
     tokens += corpus.offsets[pass.order[i] + 1] - corpus.offsets[pass.order[i]];
-    if (tokens >= kTokensAtOnce || i + 1 == pass.count) {
+    ++documents;
+    if ((tokens >= kRunTokens && documents >= kRunDocuments) || tokens >= kLongRun || i + 1 == pass.count) {
       ends.push_back(i + 1);
-      tokens = 0;
+      tokens = documents = 0;
     }
   }
   return ends;
@@ -44,15 +46,18 @@ void merge_hot(const Task& task, Workspace& w, int threads) {
     const float share = 1.0f / (1.0f + static_cast<float>(threads - 1) * overlap);
     const int64_t at = row * outputs.stride;
     merge(outputs.data + at, w.hot + at, w.hot_before + at, outputs.stride, share);
-    if (task.parameters.bias) merge(task.parameters.bias + row, w.hot_bias + row, w.hot_bias_before + row, 1, share);
     w.hot_visits[row] = 0;
   }
 }
 
-int64_t longest_document(const Corpus& corpus, const Pass& pass) {
-  int64_t longest = 0;
-  for (int64_t i = 0; i < pass.count; ++i)
-    longest = std::max(longest, corpus.offsets[pass.order[i] + 1] - corpus.offsets[pass.order[i]]);
+// The tokens of the longest run.
+int64_t longest_run(const Corpus& corpus, const Pass& pass, const std::vector<int64_t>& ends) {
+  int64_t longest = 0, i = 0;
+  for (const int64_t end : ends) {
+    int64_t tokens = 0;
+    for (; i < end; ++i) tokens += corpus.offsets[pass.order[i] + 1] - corpus.offsets[pass.order[i]];
+    longest = std::max(longest, tokens);
+  }
   return longest;
 }
 
@@ -99,45 +104,130 @@ double total(const Tally& tally) { return tally.linear - std::log(tally.product)
 Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_t n_hot) {
   const Architecture& a = task.architecture;
   Workspace& w = workspace;
-  const int64_t rows = std::max<int64_t>(a.negative + 1, longest_path) + kRowMultiple;
+  w.tally = {0.0, 1.0, 0};
+  w.noise = take<int32_t>(static_cast<int64_t>(kChunk) * a.negative);
+  const int64_t path = (longest_path + kRowMultiple - 1) / kRowMultiple * kRowMultiple;
+  if (task.frozen) {
+    take_frozen(task, path);
+  } else {
+    take_lanes(task, longest, path);
+    take_hot(task, n_hot);
+  }
+  if (a.output == Output::Softmax && (a.dm || !task.frozen)) take_batch(task);  // dbow infers without batches
+}
+
+void Buffers::take_frozen(const Task& task, int64_t path) {
+  const Architecture& a = task.architecture;
+  Workspace& w = workspace;
+  const int64_t rows = std::max<int64_t>(a.negative + 1, path) + kRowMultiple;
   w.document = take<float>(std::max(a.row, a.vector_size + kRowMultiple));
   w.h = take<float>(a.row);
   w.gradient = take<float>(a.row);
   w.document_gradient = take<double>(a.vector_size);
-  if (!task.frozen && task.tables.keep) {
-    w.kept = take<int32_t>(longest + 1);
-    w.positions = take<int64_t>(longest + 1);
-  }
-  if (!a.dm) w.order = take<int64_t>(longest);
-  if (a.train_words && !task.frozen) {
-    w.words = take<int32_t>(longest + 1);
-    w.ranks = take<int64_t>(longest);
-  }
-  w.noise = take<int32_t>(static_cast<int64_t>(kChunk + a.slots + 1) * a.negative);
   w.context = take<int32_t>(a.slots);
   w.rows = take<int32_t>(rows);
   w.labels = take<float>(rows);
   w.times = take<float>(rows);
-  w.tally = {0.0, 1.0, 0};
-  w.n_hot = n_hot;
-  if (n_hot) {
-    w.hot = take<float>(n_hot * task.parameters.outputs.stride);
-    w.hot_before = take<float>(n_hot * task.parameters.outputs.stride);
-    w.hot_bias = take<float>(n_hot);
-    w.hot_bias_before = take<float>(n_hot);
-    w.hot_visits = take<int64_t>(n_hot);
+  w.round.rows = take<float*>(rows);
+  w.round.products = take<float>(rows);
+  w.round.norms = take<float>(rows);
+  w.round.pulls = take<float>(rows);
+}
+
+// Documents side by side, of `longest` tokens together, and their rounds.
+void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
+  const Architecture& a = task.architecture;
+  Workspace& w = workspace;
+  w.n_lanes = a.output == Output::Softmax ? 1 : a.batch_size;
+  w.lanes = take<Lane>(w.n_lanes);
+  w.active = take<Lane*>(w.n_lanes);
+  if (task.tables.keep || (!a.dm && !a.train_words)) w.kept = take<int32_t>(longest + 1);
+  if (a.train_words) {
+    w.order = take<int64_t>(longest);
+    w.words = take<int32_t>(longest + 1);
+    w.ranks = take<int64_t>(longest);
   }
-  if (a.output == Output::Softmax && (a.dm || !task.frozen)) {  // dbow infers without batches
-    const int64_t batch = (static_cast<int64_t>(a.batch_size) + kBatchMultiple - 1) / kBatchMultiple * kBatchMultiple;
-    w.items = take<Item>(batch);
-    w.contexts = take<int32_t>(batch * a.slots);
-    w.inputs = take<float>(batch * a.row);
-    w.inputs_across = take<float>(batch * a.row);
-    w.input_gradients = take<float>(batch * a.row);
-    w.across = take<float>(batch * task.tables.n_targets);
-    w.scratch = take<float>(batch * 16);
+  const bool window = a.dm && a.combine != Combine::Concat;
+  for (int l = 0; l < w.n_lanes; ++l) {
+    Lane& lane = w.lanes[l];
+    lane.vector = take<float>(std::max(a.row, a.vector_size));
+    lane.gradient = take<float>(a.row);
+    lane.context = take<int32_t>(a.slots);
+    if (window) {
+      lane.entered = take<float>(static_cast<int64_t>(a.slots) * a.word_row);
+      lane.history = take<float>(static_cast<int64_t>(a.window) * a.word_row);
+    } else if (a.dm || (a.train_words && task.bias_column)) {
+      lane.h = take<float>(a.row);
+    }
+  }
+  if (a.output == Output::Softmax) return;
+  const bool hs = a.output == Output::Hs;
+  const int64_t apart = ((hs ? path : a.negative + 1) + kBlock) / kRowMultiple * kRowMultiple + 2 * kRowMultiple;
+  const int64_t pairs = kTogether * apart + kRowMultiple;
+  Round& round = w.round;
+  round.apart = static_cast<int>(apart);
+  round.ids = take<int32_t>(pairs);
+  for (float** each : {&round.labels, &round.times, &round.products, &round.norms, &round.pulls, &round.backs})
+    *each = take<float>(pairs);
+  round.rows = take<float*>(pairs);
+  round.zeros = take<float>(static_cast<int64_t>(a.row) * std::max(kBlock, kTogether));
+  if (hs) {
+    round.begin_of = take<int>(pairs);
+    round.lane_of = take<int>(pairs);
+    round.before = take<const float*>(pairs);
+  } else {
+    round.common = take<float*>(a.negative + 1);
+    round.words = take<int32_t>(a.negative + 1);
+    round.drawn = take<int>(a.negative + 1);
   }
 }
+
+void Buffers::take_hot(const Task& task, int64_t n_hot) {
+  Workspace& w = workspace;
+  w.n_hot = n_hot;
+  if (!n_hot) return;
+  w.hot = take<float>(n_hot * task.parameters.outputs.stride);
+  w.hot_before = take<float>(n_hot * task.parameters.outputs.stride);
+  w.hot_visits = take<int64_t>(n_hot);
+}
+
+void Buffers::take_batch(const Task& task) {
+  const Architecture& a = task.architecture;
+  Workspace& w = workspace;
+  const int64_t batch = (static_cast<int64_t>(a.batch_size) + kBatchMultiple - 1) / kBatchMultiple * kBatchMultiple;
+  w.items = take<Item>(batch);
+  w.contexts = take<int32_t>(batch * a.slots);
+  w.inputs = take<float>(batch * a.row);
+  w.inputs_across = take<float>(batch * a.row);
+  w.input_gradients = take<float>(batch * a.row);
+  w.across = take<float>(batch * task.tables.n_targets);
+  w.scratch = take<float>(batch * 16);
+}
+
+// Hierarchical softmax trains its bias as one more column of U, behind those of h, where 1 stands in h.
+class BiasColumn {
+ public:
+  BiasColumn(Task& task, int64_t n_rows) : task_(task), n_rows_(n_rows) {
+    task.bias_column = task.architecture.output == Output::Hs && task.parameters.bias;
+    if (!task.bias_column) return;
+    task.architecture.row = (task.architecture.width + kRowMultiple) / kRowMultiple * kRowMultiple;
+    for (int64_t i = 0; i < n_rows; ++i) at(i) = task.parameters.bias[i];
+  }
+  ~BiasColumn() {
+    if (!task_.bias_column) return;
+    for (int64_t i = 0; i < n_rows_; ++i) {
+      task_.parameters.bias[i] = at(i);
+      at(i) = 0.0f;
+    }
+  }
+  BiasColumn(const BiasColumn&) = delete;
+  BiasColumn& operator=(const BiasColumn&) = delete;
+
+ private:
+  float& at(int64_t row) { return task_.parameters.outputs.data[row * task_.parameters.outputs.stride + task_.architecture.width]; }
+  Task& task_;
+  int64_t n_rows_;
+};
 
 Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass& pass, int threads,
              const std::function<bool()>& interrupted) {
@@ -150,12 +240,13 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
   task.noise = stream(pass.seed, NoiseWords, pass.epoch, task.architecture.dm);
 
   const std::vector<int64_t> ends = cut(corpus, pass);
-  const int64_t longest = longest_document(corpus, pass);
+  const int64_t longest = longest_run(corpus, pass, ends);
   const int64_t path = longest_path(task.tables);
   threads = static_cast<int>(std::clamp<int64_t>(static_cast<int64_t>(ends.size()), 1, threads));
   Dealer dealer(static_cast<int64_t>(ends.size()), 1);
   std::vector<Tally> tallies(threads);
   const int64_t n_rows = task.tables.n_targets - (task.architecture.output == Output::Hs);
+  const BiasColumn bias(task, n_rows);
   const bool copies = threads > 1 && task.architecture.output != Output::Softmax;
   const int64_t n_hot = copies ? std::min<int64_t>(kHotRows, n_rows) : 0;
   std::mutex merging;
@@ -171,14 +262,16 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
     };
     if (n_hot) merge_now();  // nothing has changed: takes the shared rows over
     Dealer::Run run;
+    std::vector<Document> documents;
     while (!stop.raised() && dealer.next(run)) {
-      for (int64_t i = run.begin ? ends[run.begin - 1] : 0; i < ends[run.begin] && !stop.raised(); ++i) {
-        const int64_t row = pass.order[i];
-        const int64_t first = corpus.offsets[row];
-        kernels.train(task, w,
-                      {corpus.tokens + first, corpus.offsets[row + 1] - first, row, static_cast<uint64_t>(row), pass.rates[i]});
-        if (n_hot && w.tally.targets - merged_at >= kHotTargets) merge_now();
+      documents.clear();
+      for (int64_t i = run.begin ? ends[run.begin - 1] : 0; i < ends[run.begin]; ++i) {
+        const int64_t row = pass.order[i], first = corpus.offsets[row];
+        documents.push_back(
+            {corpus.tokens + first, corpus.offsets[row + 1] - first, row, static_cast<uint64_t>(row), pass.rates[i]});
       }
+      kernels.train(task, w, documents.data(), static_cast<int64_t>(documents.size()));
+      if (n_hot && w.tally.targets - merged_at >= kHotTargets) merge_now();
     }
     if (!stop.raised()) kernels.flush(task, w);
     if (n_hot) merge_now();

@@ -23,10 +23,14 @@ enum Purpose : uint32_t {
 constexpr int kAlignment = 64;  // rows of U and W start on a cache line ...
 constexpr int kRowMultiple = 16;  // ... so their length is a multiple of this many floats, the rest zero
 constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple of this
-constexpr int kHotRows = 64;  // the busiest rows of U, of which each of several threads has a copy
+constexpr int kNearRows = 4096;  // the busiest rows of U, which need not be fetched ahead
+constexpr int kHotRows = 2048;  // the busiest rows of U, of which each of several threads has a copy
 constexpr int64_t kHotTargets = 1024;  // targets after which a thread merges its copy
 constexpr float kHotVisits = 2048.0f;  // visits of a row between merges from which on the threads' changes are averaged
-constexpr int kChunk = 256;  // targets whose noise is drawn at once; the stop flag is looked at as often
+constexpr int kTogether = 4;  // documents that learn together
+constexpr int kBlock = 5;  // nodes of the tree handled together
+constexpr int kChunk = 256;  // steps whose noise is drawn at once; the stop flag is looked at as often
+constexpr int kPrefetched = 512;  // numbers of a row that are fetched ahead; the processor finds the rest
 constexpr double kFullEvidence = 50.0;  // targets of a document after which infer_l2 has doubled
 constexpr float kNormFloor = 1e-12f;  // added to squared norms under cosine
 
@@ -46,7 +50,8 @@ struct Architecture {
   bool train_words;
   int slots;  // context words of a full window
   int width;  // the length of h
-  int row;    // width, rounded up to kRowMultiple
+  int row;    // of U: width, rounded up to kRowMultiple; hs trains its bias in the column behind `width`
+  int word_row;  // of W: word_size, rounded up
 };
 
 struct Tables {
@@ -101,45 +106,10 @@ struct Task {
   Tables tables;
   Parameters parameters;
   Key sample, target_order, noise;
+  bool bias_column;  // hs in training
   bool frozen;  // inference: only the gradient with respect to the document is wanted
   Part part;    // frozen only; training takes them all
   const bool* stop;
-};
-
-// The buffers of one thread; training.cpp allocates them.
-struct Workspace {
-  float* document;       // the document vector (of mean and sum; the others keep it at the head of h)
-  float* h;
-  float* gradient;       // with respect to h, times the learning rate
-  double* document_gradient;  // frozen: summed over the document
-  int32_t* kept;         // targets that sub-sampling left, and their positions
-  int64_t* positions;
-  int64_t* order;
-  int32_t* words;        // the words among the kept targets, and where each target stands among them
-  int64_t* ranks;
-  int32_t* noise;        // kChunk * negative
-  int32_t* context;      // slots
-  int32_t* rows;         // rows of U of a step
-  float* labels;
-  float* times;          // how often each was drawn
-  bool repeated;         // whether any was drawn more than once
-  Tally tally;
-  // several threads only: this one's copy of the first rows of U and b, and what they were when they were last merged
-  int64_t n_hot;
-  float* hot;
-  float* hot_before;
-  float* hot_bias;
-  float* hot_bias_before;
-  int64_t* hot_visits;   // how often each was updated since
-  // softmax only
-  Item* items;
-  int32_t* contexts;     // batch * slots
-  int filled;
-  float* inputs;         // batch x row
-  float* inputs_across;  // row x padded batch
-  float* input_gradients;
-  float* across;         // targets x padded batch: logits, then probabilities, then coefficients
-  float* scratch;        // a few padded batches
 };
 
 // A document as the kernels see it.
@@ -149,6 +119,103 @@ struct Document {
   int64_t row;         // of D, or of the vectors of inference; the draws of training are keyed by it
   uint64_t draw_key;   // those of inference by a hash of the tokens
   float rate;
+};
+
+// A document in training, and the step it is at.
+struct Lane {
+  bool active;
+  Document document;
+  const int32_t* targets;  // what sub-sampling left; dbow without words: in the order of its visits
+  int64_t count;
+  int64_t begin, at, end;  // the steps; with skip-gram, places in `order`
+  float* vector;           // the document; mean and sum: with the words of its window added
+  float* gradient;
+  float* h;                // concat: the input
+  const float* x;          // what predicts the target: h = scale x
+  float scale;
+  int32_t* context;        // slots
+  // skip-gram only: the order of the targets, the words among them, and where each target stands among those
+  int64_t* order;
+  int32_t* words;
+  int64_t* ranks;
+  int64_t n_words;
+  int slot;                // the context word that predicts; all slots: the document does
+  // mean and sum only
+  float* entered;          // words of the window as they were when they entered it
+  float* history;          // how far the document had moved at the last steps
+  int n_context;           // words in the window
+  int n_moving;            // those of them that are trained
+};
+
+// A target each of up to kTogether lanes, and the rows of U they need: lists of `apart` places a lane.
+struct Round {
+  int apart;
+  const float* x[kTogether];
+  float* gradients[kTogether];
+  int32_t targets[kTogether];
+  float rates[kTogether];
+  float scales[kTogether];
+  float x_norms[kTogether];  // cosine: squared
+  float leans[kTogether];    // cosine: how much of itself x loses
+  int counts[kTogether];     // rows of each list
+  int32_t* ids;
+  float* labels;
+  float* times;
+  int most_times;            // the largest of them
+  float* products;
+  float* norms;              // cosine: squared lengths of rows
+  float* pulls;
+  float* backs;              // cosine: how much of itself a row loses
+  float** rows;              // negative: of each lane's target; hs: of all pairs
+  float* zeros;              // rows for pairs that are none
+  // negative: the noise words
+  int n_common;
+  float** common;
+  int32_t* words;
+  int* drawn;                // how often each
+  // hs: blocks
+  int n_blocks;
+  int* begin_of;
+  int* lane_of;
+  const float** before;      // the gradient so far
+};
+
+// The buffers of one thread; training.cpp allocates them.
+struct Workspace {
+  Tally tally;
+  int32_t* noise;        // kChunk * negative
+  Round round;
+  // training
+  int n_lanes;
+  Lane* lanes;
+  Lane** active;
+  int32_t* kept;         // room for the targets of all documents trained side by side, and what skip-gram needs of them
+  int64_t* order;
+  int32_t* words;
+  int64_t* ranks;
+  // several threads only: this one's copy of the first rows of U, and what they were when they were last merged
+  int64_t n_hot;
+  float* hot;
+  float* hot_before;
+  int64_t* hot_visits;   // how often each was updated since
+  // frozen only
+  float* document;
+  float* h;
+  float* gradient;       // with respect to h
+  double* document_gradient;  // summed over the document
+  int32_t* context;      // slots
+  int32_t* rows;         // rows of U of a step
+  float* labels;
+  float* times;          // how often each was drawn
+  // softmax only
+  Item* items;
+  int32_t* contexts;     // batch * slots
+  int filled;
+  float* inputs;         // batch x row
+  float* inputs_across;  // row x padded batch
+  float* input_gradients;
+  float* across;         // targets x padded batch: logits, then probabilities, then coefficients
+  float* scratch;        // a few padded batches
 };
 
 // Logits of inference: y = scale * (u_row . d) + offset, wanted `up` times as 1 and `down` times as 0.
@@ -169,8 +236,9 @@ struct Slope {
 
 struct Kernels {
   const char* name;
-  void (*train)(const Task&, Workspace&, const Document&);
+  void (*train)(const Task&, Workspace&, const Document* documents, int64_t count);
   void (*flush)(const Task&, Workspace&);
+  void (*gradient)(const Task&, Workspace&, const Document&);
   void (*occurrences)(const Task&, Workspace&, const Document&, Occurrences&);
   void (*noise)(const Task&, uint64_t document, int64_t first, int64_t step, int64_t count, int32_t* out);
   void (*uniform)(Key, int64_t first, int64_t rows, int columns, float* out, int64_t stride);

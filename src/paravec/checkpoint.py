@@ -237,7 +237,7 @@ class Checkpoint:
             return np.array(arrays[name]) if name in arrays else None
 
         words = padded(arrays["words"]) if architecture.has_words else None
-        outputs = padded(arrays["outputs"])
+        outputs = padded(arrays["outputs"], spare=int(architecture.has_bias))
         model = Model(architecture, own("documents"), words, outputs, own("bias"), own("trainable"))
         kept = Weights(*(own(f"best.{name}") for name in ("words", "outputs", "bias"))) if best else None
         return Run(model, state, kept)

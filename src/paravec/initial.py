@@ -91,7 +91,7 @@ def initial_model(
             np.empty((n_documents, architecture.vector_size), dtype=np.float32),
         ),
         words=None,
-        outputs=zeros(n_outputs, width),
+        outputs=zeros(n_outputs, width, spare=int(architecture.has_bias)),
         bias=np.zeros(n_outputs, dtype=np.float32) if architecture.has_bias else None,
     )
     if architecture.logit == "cosine":

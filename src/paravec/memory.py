@@ -53,7 +53,7 @@ def _targets(a: Architecture, vocabulary: Vocabulary) -> int:
 def _weights(a: Architecture, vocabulary: Vocabulary) -> int:
     words = (len(vocabulary.words) + 1) * stride(a.word_size) if a.has_words else 0
     n_targets = _targets(a, vocabulary)
-    return 4 * (n_targets * stride(a.width) + words + (n_targets if a.has_bias else 0))
+    return 4 * (n_targets * stride(a.width + int(a.has_bias)) + words + (n_targets if a.has_bias else 0))
 
 
 def _tables(a: Architecture, vocabulary: Vocabulary) -> int:

@@ -128,7 +128,7 @@ class Settings(Encoding):
     negative: int = _setting(5, "noise words for each target")
     logit: str = _setting("dot", "dot or cosine")
     cosine_scale: float = _setting(6.0, "what the cosine is multiplied by")
-    batch_size: int = _setting(16, "targets of one step of the exact softmax")
+    batch_size: int = _setting(16, "targets of one step: of as many documents, or with the exact softmax in a row")
     train_words: bool = _setting(False, "train skip-gram word vectors beside dbow")
     freeze_words: bool = _setting(False, "keep given word vectors as they are")
     sample: float = _setting(0.0, "threshold of sub-sampling of frequent words; 0 for none")
@@ -214,7 +214,7 @@ class Settings(Encoding):
             negative=self.negative if self.output == "negative" else 0,
             logit=self.logit,
             cosine_scale=self.cosine_scale,
-            batch_size=self.batch_size if self.output == "softmax" else 1,
+            batch_size=self.batch_size,
             train_words=self.train_words and model == "dbow",
         )
 

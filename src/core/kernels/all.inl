@@ -11,15 +11,18 @@ namespace {
 
 #include "kernels/vector.inl"
 #include "kernels/draws.inl"
-#include "kernels/rows.inl"
-#include "kernels/softmax.inl"
 #include "kernels/predicted.inl"
-#include "kernels/document.inl"
+#include "kernels/round.inl"
+#include "kernels/input.inl"
+#include "kernels/softmax.inl"
+#include "kernels/lanes.inl"
+#include "kernels/rows.inl"
+#include "kernels/frozen.inl"
 #include "kernels/inference.inl"
 
 }  // namespace
 
 extern const Kernels kernels = {
-    PARAVEC_ISA_NAME, train, flush, occurrences, noise_words, uniform, dots_many, weighted_sum, logistic, exponentials};
+    PARAVEC_ISA_NAME, train, flush, gradient, occurrences, noise_words, uniform, dots_many, weighted_sum, logistic, exponentials};
 
 }  // namespace paravec::PARAVEC_ISA

@@ -3,14 +3,13 @@
 // The logits of all targets of a dm document, with d = 0: what d adds is linear.
 void occurrences(const Task& task, Workspace& w, const Document& document, Occurrences& out) {
   const Architecture& a = task.architecture;
-  const Kept kept = {document.tokens, nullptr, document.length};
   out.count = 0;
-  each_dm_target(task, w, document, kept, [&](int64_t t, const int32_t* noise) {
-    const int count = collect_rows(task, w, kept.targets[t], noise);
+  each_target(task, w, document, [&](int64_t t, const int32_t* noise) {
+    const int count = collect_rows(task, w, document.tokens[t], noise);
     fill_input(task, w.document, w.context, false, w.h);
     const float share = share_of(task, w.context);
     for (int i = 0; i < count; ++i) {
-      float* row = row_of(task.parameters.outputs, w.rows[i]);
+      const float* row = row_of(task.parameters.outputs, w.rows[i]);
       const float y = dots<1>(&row, w.h, a.row)[0];
       const int64_t k = out.count++;
       out.row[k] = w.rows[i];
@@ -26,13 +25,13 @@ void occurrences(const Task& task, Workspace& w, const Document& document, Occur
 void dots_many(const float* rows, int64_t stride, int64_t count, int length, const float* x, float* out) {
   int64_t done = 0;
   for (; done + 4 <= count; done += 4) {
-    float* group[4];
-    for (int r = 0; r < 4; ++r) group[r] = const_cast<float*>(rows) + (done + r) * stride;
+    const float* group[4];
+    for (int r = 0; r < 4; ++r) group[r] = rows + (done + r) * stride;
     const Eight four = dots<4>(group, x, length);
     for (int r = 0; r < 4; ++r) out[done + r] = four[r];
   }
   for (; done < count; ++done) {
-    float* row = const_cast<float*>(rows) + done * stride;
+    const float* row = rows + done * stride;
     out[done] = dots<1>(&row, x, length)[0];
   }
 }
@@ -92,7 +91,7 @@ double exponentials(const float* y, int64_t count, float* out) {
   }
   for (; i < count; ++i) {
     float e[kLanes];
-    store(e, exp_negative(splat(y[i])));
+    store(e, exp_negative(Vec{} + y[i]));
     out[i] = e[0];
     total += e[0];
   }

@@ -177,3 +177,31 @@ inline void batch_step(const Task& task, Workspace& w) {
     for (int j = 0; j < a.row; j += kLanes) store(to + j, load(to + j) - back * load(x + j));
   }
 }
+
+void flush(const Task& task, Workspace& w) {
+  if (!w.filled) return;
+  const Architecture& a = task.architecture;
+  for (int b = 0; b < w.filled; ++b) {
+    const Item& item = w.items[b];
+    const float* d = task.frozen ? w.document : row_of(task.parameters.documents, item.document);
+    fill_input(task, d, w.contexts + static_cast<int64_t>(b) * a.slots, item.word, w.inputs + static_cast<int64_t>(b) * a.row);
+  }
+  batch_step(task, w);
+  for (int b = 0; b < w.filled; ++b) {
+    const Item& item = w.items[b];
+    float* d = task.frozen ? w.document : row_of(task.parameters.documents, item.document);
+    spread(task, w, d, w.contexts + static_cast<int64_t>(b) * a.slots, item.word,
+           w.input_gradients + static_cast<int64_t>(b) * a.row);
+  }
+  w.filled = 0;
+}
+
+// One target more, and a step when there are enough.
+inline void add_to_batch(const Task& task, Workspace& w, const Item& item, const int32_t* context) {
+  const Architecture& a = task.architecture;
+  w.items[w.filled] = item;
+  int32_t* to = w.contexts + static_cast<int64_t>(w.filled) * a.slots;
+  const int n = item.word ? 1 : a.dm ? a.slots : 0;
+  for (int s = 0; s < n; ++s) to[s] = context[s];
+  if (++w.filled == a.batch_size) flush(task, w);
+}

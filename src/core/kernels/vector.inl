@@ -2,13 +2,23 @@
 
 typedef float Vec __attribute__((vector_size(PARAVEC_VECTOR_BYTES)));
 typedef int32_t IntVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES)));
-typedef float LooseVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES), aligned(4), may_alias));
+typedef float LooseVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES), aligned(4)));
 
 constexpr int kLanes = PARAVEC_VECTOR_BYTES / 4;
 
 inline Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
 inline void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
-inline Vec splat(float x) { return Vec{} + x; }
+
+typedef int32_t LooseIntVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES), aligned(4)));
+inline IntVec load_integers(const int32_t* p) { return *reinterpret_cast<const LooseIntVec*>(p); }
+constexpr int32_t kPlaces[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+// A vector's square roots.
+inline Vec root(Vec v) {
+  Vec r;
+  for (int i = 0; i < kLanes; ++i) r[i] = __builtin_sqrtf(v[i]);
+  return r;
+}
 
 // The lanes of a vector added up to four, and those to one.
 typedef float Four __attribute__((vector_size(16)));

@@ -15,6 +15,7 @@ from paravec.huffman import Paths, huffman
 from paravec.model import Model
 from paravec.vocab import Noise, Vocabulary, keep_thresholds
 
+RUN_TOKENS, RUN_DOCUMENTS, LONG_RUN = 1 << 14, 32, 1 << 17
 FULL_EVIDENCE = 50  # targets of a document after which `infer_l2` has doubled
 
 
@@ -91,6 +92,18 @@ class Inference:
     def l2_of(self, n_targets: int) -> float:
         """The words of a text repeat each other, the more the longer it is, so the weight of |d|^2 grows with them."""
         return self.l2 * (1 + n_targets / FULL_EVIDENCE)
+
+
+def run_ends(lengths: NDArray[np.int64]) -> list[int]:
+    """Where the runs of a pass end: documents trained side by side, enough of them unless they are long."""
+    ends = []
+    tokens = documents = 0
+    for i, length in enumerate(lengths.tolist()):
+        tokens, documents = tokens + length, documents + 1
+        if (tokens >= RUN_TOKENS and documents >= RUN_DOCUMENTS) or tokens >= LONG_RUN or i + 1 == len(lengths):
+            ends.append(i + 1)
+            tokens = documents = 0
+    return ends
 
 
 class Engine(Protocol):

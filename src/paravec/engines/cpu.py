@@ -72,10 +72,13 @@ class CpuEngine:
         return Tally(objective, targets)
 
 
-def zeros(rows: int, columns: int) -> F32:
-    """A matrix whose rows are padded with zeros and start on a cache line, as the core wants U and W."""
-    width, spare = stride(columns), _core.ALIGNMENT // 4
-    block = np.zeros(rows * width + spare, dtype=np.float32)
+def zeros(rows: int, columns: int, spare: int = 0) -> F32:
+    """A matrix whose rows are padded with zeros and start on a cache line, as the core wants U and W.
+
+    It wants `spare` columns more of U where there is a bias: training keeps it there.
+    """
+    width = stride(columns + spare)
+    block = np.zeros(rows * width + _core.ALIGNMENT // 4, dtype=np.float32)
     skip = (-block.ctypes.data % _core.ALIGNMENT) // 4
     return block[skip : skip + rows * width].reshape(rows, width)[:, :columns]
 
@@ -91,21 +94,22 @@ def fill_uniform(seed: int, purpose: Purpose, is_dm: bool, out: F32) -> F32:
     return out
 
 
-def _aligned(array: NDArray[np.floating]) -> F32:
+def _aligned(array: NDArray[np.floating], spare: int = 0) -> F32:
     """The array itself if the core can work on it, or a copy."""
     good = (
         array.dtype == np.float32
         and array.strides[1] == 4
         and array.strides[0] % (4 * _core.ROW_MULTIPLE) == 0
+        and array.strides[0] >= 4 * stride(array.shape[1] + spare)
         and array.ctypes.data % _core.ALIGNMENT == 0
         and array.flags.writeable
     )
-    return array if good else padded(array)
+    return array if good else padded(array, spare)
 
 
-def padded(array: NDArray[np.floating]) -> F32:
+def padded(array: NDArray[np.floating], spare: int = 0) -> F32:
     """A copy as the core wants it."""
-    copy = zeros(*array.shape)
+    copy = zeros(*array.shape, spare=spare)
     copy[:] = array
     return copy
 
@@ -138,7 +142,8 @@ def _arrays(model: Model, tables: Tables, documents: NDArray[np.floating] | None
     """The model's arrays for the core. Rows that are not aligned (after unpickling, say) are, from now on."""
     if model.bias is not None and not model.bias.flags.writeable:
         model.bias = model.bias.copy()
-    model.outputs = _aligned(model.outputs)
+    spare = int(model.architecture.has_bias and documents is not None)
+    model.outputs = _aligned(model.outputs, spare)
     if model.words is not None:
         model.words = _aligned(model.words)
     everything = bool((tables.keep == 2**32 - 1).all())

@@ -5,6 +5,8 @@ Slow on purpose. Every other engine draws the same samples and follows these ste
 
 from __future__ import annotations
 
+import itertools
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,10 +18,11 @@ from paravec import draws
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
-from paravec.engines.base import Inference, Pass, Tables, Tally
+from paravec.engines.base import Inference, Pass, Tables, Tally, run_ends
 from paravec.model import Model
 
 Array = NDArray[Any]
+TOGETHER = 4  # documents that learn together
 NORM_FLOOR = 1e-12  # added to squared norms under `cosine`, so that a zero vector has a direction
 
 
@@ -116,36 +119,62 @@ def logits(model: Model, rows: NDArray[np.int64], h: Array) -> Array:
     return y if model.bias is None else y + model.bias[rows]
 
 
-def objective(model: Model, tables: Tables, step: Step) -> float:
+def objective(model: Model, tables: Tables, step: Step, h: Array | None = None) -> float:
     """The log-likelihood of one target."""
     rows, labels = output_rows(model, tables, step)
-    y = logits(model, rows, hidden(model, step))
+    y = logits(model, rows, hidden(model, step) if h is None else h)
     if model.architecture.output == "softmax":
         return float(y[step.target] - y.max() - np.log(np.exp(y - y.max()).sum()))
     return float(-np.logaddexp(0, np.where(labels > 0, -y, y)).sum())
 
 
-def gradients(model: Model, tables: Tables, step: Step) -> Iterator[tuple[Array, Any, Array]]:
-    """(array, rows, gradient of the objective) for everything a step touches. A row may come up more than once."""
-    h = hidden(model, step)
+@dataclass(frozen=True)
+class Pulls:
+    """What a step does: a row u of U learns `pull h - back u`, and h learns the sum of all `pull u` less `lean h`."""
+
+    rows: NDArray[np.int64]
+    h: Array
+    error: Array  # the gradient with respect to the logits
+    pull: Array
+    back: Array | float  # cosine only: u and h keep their lengths
+    lean: float
+
+
+def pulls(model: Model, tables: Tables, step: Step, h: Array) -> Pulls:
+    """The numbers that all gradients of a step are made of."""
     rows, labels = output_rows(model, tables, step)
     y = logits(model, rows, h)
     if model.architecture.output == "softmax":
         error = labels - np.exp(y - y.max()) / np.exp(y - y.max()).sum()
     else:
         error = labels - 1 / (1 + np.exp(-np.clip(y, -700, 700)))
-    U = model.outputs[rows]
-    if model.architecture.logit == "cosine":
-        u_norm, h_norm = _norm(U)[:, None], _norm(h)
-        cosine = (U @ h / (u_norm[:, 0] * h_norm))[:, None]
-        pull = model.architecture.cosine_scale * error[:, None]
-        yield model.outputs, rows, pull * (h / h_norm - cosine * U / u_norm) / u_norm
-        gradient = (pull * (U / u_norm - cosine * h / h_norm) / h_norm).sum(axis=0)
-    else:
-        yield model.outputs, rows, np.outer(error, h)
-        gradient = error @ U
-        if model.bias is not None:
-            yield model.bias, rows, error
+    if model.architecture.logit == "dot":
+        return Pulls(rows, h, error, error, 0.0, 0.0)
+    u_norm, h_norm = _norm(model.outputs[rows]), _norm(h)
+    along = error * y  # the scaled cosine times the error
+    return Pulls(
+        rows,
+        h,
+        error,
+        model.architecture.cosine_scale * error / (u_norm * h_norm),
+        along / u_norm**2,
+        float(along.sum() / h_norm**2),
+    )
+
+
+def output_gradients(model: Model, p: Pulls) -> Iterator[tuple[Array, Any, Array]]:
+    """(array, rows, gradient of the objective) for U and b."""
+    U = model.outputs[p.rows]
+    yield model.outputs, p.rows, np.outer(p.pull, p.h) - np.reshape(p.back, (-1, 1)) * U
+    if model.bias is not None:
+        yield model.bias, p.rows, p.error
+
+
+def gradients(model: Model, tables: Tables, step: Step) -> Iterator[tuple[Array, Any, Array]]:
+    """(array, rows, gradient of the objective) for everything a step touches. A row may come up more than once."""
+    p = pulls(model, tables, step, hidden(model, step))
+    gradient = p.pull @ model.outputs[p.rows] - p.lean * p.h
+    yield from output_gradients(model, p)
     yield from hidden_gradients(model, step, gradient)
 
 
@@ -182,35 +211,30 @@ def document_steps(
     tables: Tables,
     tokens: NDArray[np.int32],
     row: int,
-    noise_key: tuple[int, int],
-    noise_document: int,
     rate: float = 1.0,
     kept: NDArray[np.int64] | None = None,
     order: NDArray[np.int64] | None = None,
 ) -> Iterator[Step]:
-    """The steps of a document: `kept` positions are what sub-sampling left, `order` is how dbow visits them."""
+    """The steps of a document, without noise words.
+
+    `kept` positions are what sub-sampling left, `order` is how dbow visits them.
+    """
     null = tables.n_words
     positions = np.arange(len(tokens)) if kept is None else kept
     targets = [int(tokens[i]) for i in positions]
-
-    def step(t: int, number: int, document: int | None, context: tuple[int, ...]) -> Step:
-        position = int(positions[t])
-        noise = _noise(architecture, tables, noise_key, noise_document, position, number)
-        return Step(targets[t], document, context, noise, rate, position)
-
     if architecture.is_dm:
         for t in predicted(architecture, len(targets)):
-            yield step(t, 0, row, contexts(architecture, targets, t, null))
+            context = contexts(architecture, targets, t, null)
+            yield Step(targets[t], row, context, rate=rate, position=int(positions[t]))
         return
     is_word = [target < null for target in targets]
     words = [target for target, is_one in zip(targets, is_word, strict=True) if is_one]
     for t in range(len(targets)) if order is None else order.tolist():
-        yield step(t, 0, row, ())
+        yield Step(targets[t], row, (), rate=rate, position=int(positions[t]))
         if architecture.train_words and is_word[t]:
-            around = contexts(architecture, words, sum(is_word[:t]), null)
-            for slot, c in enumerate(around):
+            for c in contexts(architecture, words, sum(is_word[:t]), null):
                 if c != null:
-                    yield step(t, slot + 1, None, (c,))
+                    yield Step(targets[t], None, (c,), rate=rate)
 
 
 def frozen_steps(
@@ -218,28 +242,100 @@ def frozen_steps(
 ) -> list[Step]:
     """What inference knows a document by: its own steps (no skip-gram) to the targets that count."""
     key = draws.stream(how.seed, Purpose.INFERENCE_NOISE, 0, architecture.is_dm)
-    steps = document_steps(architecture, tables, tokens, row, key, draws.hash_tokens(tokens))
-    counted = how.part.positions(len(tokens))
-    return [step for step in steps if step.document is not None and step.position in counted]
+    name, counted = draws.hash_tokens(tokens), how.part.positions(len(tokens))
+    return [
+        replace(step, noise=noise_words(architecture, tables, key, name, step.position))
+        for step in document_steps(architecture, tables, tokens, row)
+        if step.document is not None and step.position in counted
+    ]
 
 
-def _noise(
-    architecture: Architecture,
-    tables: Tables,
-    key: tuple[int, int],
-    document: int,
-    position: int,
-    number: int,
+def noise_words(
+    architecture: Architecture, tables: Tables, key: tuple[int, int], document: int, position: int
 ) -> tuple[int, ...]:
-    """The noise words of step `number` (0: the document's, 1...: the skip-gram slots') at a position."""
+    """The noise words at a position of a document (inference), or of a round of a run (training)."""
     if tables.noise is None:
         return ()
     blocks = (architecture.negative + 1) // 2
     where = np.array([position])
-    numbers = np.concatenate([draws.draw(key, document, where, number * blocks + j)[0] for j in range(blocks)])
+    numbers = np.concatenate([draws.draw(key, document, where, block)[0] for block in range(blocks)])
     pairs = numbers.reshape(-1, 2)[: architecture.negative]
     words = tables.noise.pick(draws.below(pairs[:, 0], tables.n_targets), pairs[:, 1])
     return tuple(int(w) for w in words)
+
+
+# --- Documents side by side -----------------------------------------------------------------------------------------
+
+
+class Window:
+    """The words around the target of a dm document with `mean` or `sum`.
+
+    A word is copied when it enters the window to the left or to the right of the target, learns there, and what it
+    learned is added to W when it leaves.
+    """
+
+    def __init__(self, model: Model) -> None:
+        slots = model.architecture.slots
+        self._model = model
+        self._places: dict[tuple[int, int], int] = {}  # (side, position): row of `words`
+        self._free = list(range(slots))
+        self._names = [0] * slots
+        self._before = np.zeros((slots, model.architecture.word_size), dtype=_words(model).dtype)
+        self.words = np.zeros((slots + 1, model.architecture.word_size), dtype=_words(model).dtype)  # and NULL
+        self.trainable = np.ones(slots + 1, dtype=np.uint8)
+
+    def slide(self, context: tuple[int, ...], position: int) -> tuple[int, ...]:
+        """Lets words out and in, to have the context of a target; gives their places, slot by slot."""
+        reach, null = self._model.architecture.window - 1, len(_words(self._model)) - 1
+        wanted = {}
+        for slot, word in enumerate(context):
+            side = int(slot >= reach)
+            if word != null:
+                wanted[side, position + slot - reach + side] = word
+        self.leave([place for place in self._places if place not in wanted])
+        for where, word in wanted.items():
+            if where not in self._places:
+                place = self._places[where] = self._free.pop()
+                self._names[place] = word
+                self.words[place] = self._before[place] = _words(self._model)[word]
+                self.trainable[place] = self._model.trainable is None or self._model.trainable[word]
+        return tuple(self._places[where] for where in wanted)
+
+    def leave(self, places: Iterable[tuple[int, int]] | None = None) -> None:
+        """Writes words back: those at some places, or all of them."""
+        for where in list(self._places) if places is None else places:
+            place = self._places.pop(where)
+            _words(self._model)[self._names[place]] += self.words[place] - self._before[place]
+            self._free.append(place)
+
+
+class Lane:
+    """A document among those that are trained side by side."""
+
+    def __init__(self, model: Model, steps: Iterable[Step]) -> None:
+        has_window = model.architecture.is_dm and model.architecture.combine != "concat"
+        self._window = Window(model) if has_window else None
+        self._steps = list(steps)
+        self._at = 0
+        self.model = model  # with the words of the window for W, if there is one
+        if self._window is not None:
+            self.model = replace(model, words=self._window.words, trainable=self._window.trainable)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether no step is left."""
+        return self._at == len(self._steps)
+
+    def next(self, noise: tuple[int, ...]) -> Step:
+        """The next step, ready to be taken."""
+        step = replace(self._steps[self._at], noise=noise)
+        self._at += 1
+        return step if self._window is None else replace(step, context=self._window.slide(step.context, self._at))
+
+    def close(self) -> None:
+        """After the last step."""
+        if self._window is not None:
+            self._window.leave()
 
 
 # --- The engine -----------------------------------------------------------------------------------------------------
@@ -250,17 +346,16 @@ class ReferenceEngine:
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
-        architecture = model.architecture
-        batch: list[Step] = []
-        total, count = 0.0, 0
-        for step in self._steps(architecture, tables, corpus, work):
-            batch.append(step)
-            if len(batch) == architecture.batch_size:
-                total += _apply(model, tables, batch)
-                count += len(batch)
-                batch = []
-        total += _apply(model, tables, batch)
-        return Tally(total, count + len(batch))
+        documents = self._documents(model.architecture, tables, corpus, work)
+        if model.architecture.output == "softmax":
+            return _train_in_a_row(model, tables, [step for steps in documents for step in steps])
+        key = draws.stream(work.seed, Purpose.NOISE, work.epoch, model.architecture.is_dm)
+        tallies, begin = [], 0
+        for end in run_ends(corpus.lengths[work.order]):
+            first = int(work.order[begin])
+            tallies.append(_train_side_by_side(model, tables, documents[begin:end], key, first))
+            begin = end
+        return Tally(sum(tally.objective for tally in tallies), sum(tally.targets for tally in tallies))
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:
         """See :class:`paravec.engines.base.Engine`."""
@@ -281,27 +376,83 @@ class ReferenceEngine:
             count += len(steps)
         return Tally(total, count)
 
-    def _steps(self, architecture: Architecture, tables: Tables, corpus: Corpus, work: Pass) -> Iterator[Step]:
-        sample, order, noise = (
+    def _documents(self, architecture: Architecture, tables: Tables, corpus: Corpus, work: Pass) -> list[list[Step]]:
+        sample, order = (
             draws.stream(work.seed, purpose, work.epoch, architecture.is_dm)
-            for purpose in (Purpose.SAMPLE, Purpose.TARGET_ORDER, Purpose.NOISE)
+            for purpose in (Purpose.SAMPLE, Purpose.TARGET_ORDER)
         )
+        documents = []
         for document, rate in zip(work.order.tolist(), work.rates.tolist(), strict=True):
             tokens = corpus[document]
             kept = np.flatnonzero(draws.one_each(sample, document, len(tokens)) <= tables.keep[tokens])
             visits = None if architecture.is_dm else draws.shuffle(order, document, len(kept))
-            yield from document_steps(architecture, tables, tokens, document, noise, document, rate, kept, visits)
+            documents.append(list(document_steps(architecture, tables, tokens, document, rate, kept, visits)))
+        return documents
 
 
-def _apply(model: Model, tables: Tables, batch: list[Step]) -> float:
-    """One step of gradient ascent on a batch: all gradients from the same parameters, then all updates."""
-    total = sum(objective(model, tables, step) for step in batch)
-    updates = [(step.rate, update) for step in batch for update in gradients(model, tables, step)]
-    for rate, (array, rows, gradient) in updates:
-        if array is model.words and model.trainable is not None and not model.trainable[rows]:
-            continue
-        np.add.at(array, rows, rate * gradient)
+def _train_in_a_row(model: Model, tables: Tables, steps: list[Step]) -> Tally:
+    """The exact softmax: `batch_size` steps at once, whatever documents they come from."""
+    size, total = model.architecture.batch_size, 0.0
+    for i in range(0, len(steps), size):
+        batch = steps[i : i + size]
+        total += sum(objective(model, tables, step) for step in batch)
+        found = [(step.rate, each) for step in batch for each in gradients(model, tables, step)]
+        for rate, (array, rows, gradient) in found:
+            _add(model, array, rows, rate * gradient)
+    return Tally(total, len(steps))
+
+
+def _train_side_by_side(
+    model: Model, tables: Tables, documents: list[list[Step]], key: tuple[int, int], first: int
+) -> Tally:
+    """The documents of a run, `batch_size` of them side by side: a round takes the next step of each.
+
+    The noise words of a round are common to its steps, and keyed by the number of the round and the first document.
+    """
+    waiting = deque(documents)
+    lanes: list[Lane | None] = [None] * model.architecture.batch_size
+    total, count = 0.0, 0
+    for number in itertools.count():
+        for i, lane in enumerate(lanes):
+            while lane is None and waiting:
+                opened = Lane(model, waiting.popleft())
+                lanes[i] = lane = None if opened.at_end else opened
+        active = [lane for lane in lanes if lane is not None]
+        if not active:
+            break
+        noise = noise_words(model.architecture, tables, key, first, number)
+        for i in range(0, len(active), TOGETHER):
+            steps = [(lane.model, lane.next(noise)) for lane in active[i : i + TOGETHER]]
+            total += _learn_together(tables, steps)
+        count += len(active)
+        for i, lane in enumerate(lanes):
+            if lane is not None and lane.at_end:
+                lane.close()
+                lanes[i] = None
+    return Tally(total, count)
+
+
+def _learn_together(tables: Tables, steps: list[tuple[Model, Step]]) -> float:
+    """From D and W as they are now, U learns step by step; in the end D and W learn."""
+    total = 0.0
+    inputs = [hidden(model, step) for model, step in steps]
+    found = []
+    for (model, step), h in zip(steps, inputs, strict=True):
+        total += objective(model, tables, step, h)
+        p = pulls(model, tables, step, h)
+        gradient = p.pull @ model.outputs[p.rows] - p.lean * h
+        found += [(model, step.rate, each) for each in hidden_gradients(model, step, gradient)]
+        for array, rows, change in output_gradients(model, p):
+            _add(model, array, rows, step.rate * change)
+    for model, rate, (array, rows, change) in found:
+        _add(model, array, rows, rate * change)
     return total
+
+
+def _add(model: Model, array: Array, rows: Any, change: Array) -> None:
+    """Adds to rows of an array, one of which may come up more than once; rows of W that are frozen stay."""
+    if array is not model.words or model.trainable is None or model.trainable[rows]:
+        np.add.at(array, rows, change)
 
 
 def infer_document(model: Model, tables: Tables, tokens: NDArray[np.int32], how: Inference) -> Array:

@@ -1,0 +1,335 @@
+// Documents in training, side by side: which targets, which contexts, in which order. engines/reference.py is the definition.
+
+// --- A document's targets ---
+
+// Shuffles things[0, count) as paravec/draws.py does.
+template <class T>
+inline void shuffle(Key key, uint64_t document, int64_t count, T* things) {
+  for (int64_t first = (count - 1) / 64 * 64; first >= 0; first -= 64) {
+    uint32_t numbers[64];
+    one_each(key, document, first, numbers);
+    for (int64_t i = first + 63 < count ? first + 63 : count - 1; i >= first && i > 0; --i) {
+      const int64_t j = below(numbers[i - first], i + 1);
+      const T other = things[j];
+      things[j] = things[i];
+      things[i] = other;
+    }
+  }
+}
+
+// What sub-sampling leaves of a document: written to `kept`, or the document itself if it leaves all. Returns how many.
+inline int64_t keep_some(const Task& task, const Document& document, int32_t* kept) {
+  int64_t count = 0;
+  for (int64_t first = 0; first < document.length; first += 64) {
+    uint32_t numbers[64];
+    one_each(task.sample, document.draw_key, first, numbers);
+    for (int64_t i = first; i < document.length && i < first + 64; ++i) {
+      kept[count] = document.tokens[i];
+      count += numbers[i - first] <= task.tables.keep[document.tokens[i]];
+    }
+  }
+  return count;
+}
+
+// --- The window of mean and sum ---
+//
+// A word is copied when it enters the window to the left or to the right of the target, learns there, and is written back
+// when it leaves. All words of a window move alike, by the gradients since they entered: x, the sum of the document and
+// its words, and the path of the document (`history`, at each step) say where each of them is.
+
+inline const float* history_at(const Task& task, const Lane& lane, int64_t step) {
+  return lane.history + (step % task.architecture.window) * task.architecture.word_row;
+}
+
+inline float* place_of(const Task& task, const Lane& lane, int side, int64_t position) {
+  const int64_t reach = task.architecture.window - 1;
+  return lane.entered + (side * reach + position % reach) * task.architecture.word_row;
+}
+
+inline bool in_document(const Lane& lane, int64_t position) { return position >= 0 && position < lane.count; }
+
+inline void enter(const Task& task, Lane& lane, int side, int64_t position) {
+  if (!in_document(lane, position)) return;
+  const int32_t word = lane.targets[position];
+  const float* row = row_of(task.parameters.words, word);
+  float* place = place_of(task, lane, side, position);
+  for (int j = 0; j < task.architecture.word_row; j += kLanes) {
+    const Vec v = load(row + j);
+    store(place + j, v);
+    store(lane.vector + j, load(lane.vector + j) + v);
+  }
+  ++lane.n_context;
+  lane.n_moving += is_trainable(task, word);
+}
+
+// Its step of entry was the first one whose window it is in: `since`, or the document's first.
+inline void leave(const Task& task, Lane& lane, int side, int64_t position, int64_t since) {
+  if (!in_document(lane, position)) return;
+  const int32_t word = lane.targets[position];
+  float* row = row_of(task.parameters.words, word);
+  const float* place = place_of(task, lane, side, position);
+  const float* now = history_at(task, lane, lane.at);
+  const float* then = history_at(task, lane, since < lane.begin ? lane.begin : since);
+  const bool moves = is_trainable(task, word);
+  for (int j = 0; j < task.architecture.word_row; j += kLanes) {
+    const Vec change = moves ? load(now + j) - load(then + j) : Vec{};
+    if (moves) store(row + j, load(row + j) + change);
+    store(lane.vector + j, load(lane.vector + j) - (load(place + j) + change));
+  }
+  --lane.n_context;
+  lane.n_moving -= moves;
+}
+
+// From the window of the step before to that of lane.at.
+inline void slide(const Task& task, Lane& lane) {
+  const int64_t reach = task.architecture.window - 1, t = lane.at;
+  const int sides = task.architecture.both ? 2 : 1;
+  if (t == lane.begin) {
+    for (int64_t i = 1; i <= reach; ++i) {
+      enter(task, lane, 0, t - i);
+      if (sides == 2) enter(task, lane, 1, t + i);
+    }
+    return;
+  }
+  leave(task, lane, 0, t - 1 - reach, t - reach);
+  if (sides == 2) leave(task, lane, 1, t, t - reach);
+  enter(task, lane, 0, t - 1);
+  if (sides == 2) enter(task, lane, 1, t + reach);
+}
+
+// After the step lane.at: where everything has moved.
+inline void move_window(const Task& task, Lane& lane) {
+  const float* now = history_at(task, lane, lane.at);
+  float* next = const_cast<float*>(history_at(task, lane, lane.at + 1));
+  const float times = static_cast<float>(1 + lane.n_moving);
+  for (int j = 0; j < task.architecture.word_row; j += kLanes) {
+    const Vec step = load(lane.gradient + j);
+    store(next + j, load(now + j) + step);
+    store(lane.vector + j, load(lane.vector + j) + times * step);
+  }
+}
+
+// All words leave; lane.at is behind the last step.
+inline void empty_window(const Task& task, Lane& lane) {
+  const int64_t reach = task.architecture.window - 1, t = lane.at - 1;
+  for (int64_t i = reach; i >= 1; --i) leave(task, lane, 0, t - i, t - i + 1);
+  if (task.architecture.both)
+    for (int64_t i = 1; i <= reach; ++i) leave(task, lane, 1, t + i, t + i - reach);
+}
+
+// --- A lane: a document on its way through its steps ---
+
+inline bool has_window(const Architecture& a) { return a.dm && a.combine != Combine::Concat; }
+
+// Puts a document into a lane; its targets take places from w.kept + place on. False if it has no step.
+inline bool open(const Task& task, Workspace& w, Lane& lane, const Document& document, int64_t place) {
+  const Architecture& a = task.architecture;
+  lane.document = document;
+  lane.targets = document.tokens;
+  lane.count = document.length;
+  if (task.tables.keep) {
+    lane.targets = w.kept + place;
+    lane.count = keep_some(task, document, w.kept + place);
+  }
+  const Range range = predicted(task, lane.count);
+  lane.at = lane.begin = range.begin;
+  lane.end = range.end;
+  lane.slot = a.slots;  // no skip-gram steps under way
+  if (lane.begin >= lane.end) return false;
+  if (a.train_words) {
+    lane.order = w.order + place;
+    lane.words = w.words + place;
+    lane.ranks = w.ranks + place;
+    lane.n_words = 0;
+    for (int64_t t = 0; t < lane.count; ++t) {
+      lane.order[t] = t;
+      lane.ranks[t] = lane.n_words;
+      lane.words[lane.n_words] = lane.targets[t];
+      lane.n_words += lane.targets[t] < task.tables.n_words;
+    }
+    shuffle(task.target_order, document.draw_key, lane.count, lane.order);
+  } else if (!a.dm) {
+    if (!task.tables.keep)
+      for (int64_t t = 0; t < lane.count; ++t) w.kept[place + t] = document.tokens[t];
+    lane.targets = w.kept + place;
+    shuffle(task.target_order, document.draw_key, lane.count, w.kept + place);
+  }
+  if (a.output == Output::Softmax) return true;  // whose documents stay at home
+  const float* from = row_of(task.parameters.documents, document.row);
+  for (int j = 0; j < a.vector_size; ++j) lane.vector[j] = from[j];
+  if (has_window(a)) {
+    float* start = const_cast<float*>(history_at(task, lane, lane.at));
+    for (int j = 0; j < a.word_row; ++j) start[j] = 0.0f;
+    lane.n_context = lane.n_moving = 0;
+  }
+  return true;
+}
+
+inline void close(const Task& task, Lane& lane) {
+  const Architecture& a = task.architecture;
+  if (a.output == Output::Softmax) return;
+  float* to = row_of(task.parameters.documents, lane.document.row);
+  if (!has_window(a)) {
+    for (int j = 0; j < a.vector_size; ++j) to[j] = lane.vector[j];
+    return;
+  }
+  const float* moved = history_at(task, lane, lane.at);
+  for (int j = 0; j < a.vector_size; ++j) to[j] += moved[j];
+  empty_window(task, lane);
+}
+
+inline int32_t target_of(const Lane& lane) { return lane.targets[lane.order ? lane.order[lane.at] : lane.at]; }
+
+// The context words of a step (dm) or those that predict its target too (skip-gram) go to lane.context.
+inline void find_context(const Task& task, Lane& lane) {
+  if (lane.order) {
+    fill_context(task, lane.words, lane.n_words, lane.ranks[lane.order[lane.at]], lane.context);
+  } else {
+    fill_context(task, lane.targets, lane.count, lane.at, lane.context);
+  }
+}
+
+// To the next step. False if the document has none left.
+inline bool advance(const Task& task, Lane& lane) {
+  const Architecture& a = task.architecture;
+  if (a.train_words) {
+    const int32_t null = static_cast<int32_t>(task.tables.n_words);
+    if (lane.slot == a.slots && target_of(lane) < null) {  // the document has predicted a word, now the words around it do
+      find_context(task, lane);
+      lane.slot = -1;
+    }
+    if (lane.slot < a.slots) {
+      while (++lane.slot < a.slots)
+        if (lane.context[lane.slot] != null) return true;
+    }
+  }
+  return ++lane.at < lane.end;
+}
+
+inline bool by_word(const Task& task, const Lane& lane) { return lane.slot < task.architecture.slots; }
+
+// What predicts the target of a lane's step: sets x and scale.
+inline void prepare(const Task& task, Lane& lane) {
+  const Architecture& a = task.architecture;
+  lane.scale = 1.0f;
+  lane.x = lane.vector;
+  if (by_word(task, lane)) {
+    lane.x = row_of(task.parameters.words, lane.context[lane.slot]);
+    if (task.bias_column) {
+      for (int j = 0; j < a.word_size; ++j) lane.h[j] = lane.x[j];
+      lane.x = lane.h;
+    }
+  } else if (has_window(a)) {
+    slide(task, lane);
+    if (a.combine == Combine::Mean) lane.scale = 1.0f / static_cast<float>(1 + lane.n_context);
+  } else if (a.dm) {
+    find_context(task, lane);
+    fill_input(task, lane.vector, lane.context, false, lane.h);
+    lane.x = lane.h;
+  }
+  if (task.bias_column) const_cast<float*>(lane.x)[a.width] = 1.0f / lane.scale;
+}
+
+// The gradient of a lane's step handed on.
+inline void learn(const Task& task, Lane& lane) {
+  const Architecture& a = task.architecture;
+  if (by_word(task, lane)) {
+    add_to_word(task, lane.context[lane.slot], lane.gradient, 1.0f);
+  } else if (has_window(a)) {
+    move_window(task, lane);
+  } else {
+    add(lane.vector, lane.gradient, a.vector_size, 1.0f);
+    if (a.dm)
+      for (int s = 0; s < a.slots; ++s)
+        add_to_word(task, lane.context[s], lane.gradient + a.vector_size + s * a.word_size, 1.0f);
+  }
+}
+
+// --- Rounds ---
+
+// Fetches what the next steps of a lane will need of U and, a step earlier each, of the tables that say where that is.
+inline void look_ahead(const Task& task, const Lane& lane) {
+  if (by_word(task, lane)) return;
+  const Tables& tables = task.tables;
+  const auto target = [&](int64_t steps) { return lane.targets[lane.order ? lane.order[lane.at + steps] : lane.at + steps]; };
+  const int64_t left = lane.end - lane.at;
+  if (left < 2) return;
+  if (task.architecture.output == Output::Negative) return prefetch_output(task, target(1));
+  const int32_t next = target(1);
+  const int64_t first = tables.path_offsets[next], end = tables.path_offsets[next + 1];
+  if (tables.path_nodes[end - 1] >= kNearRows)
+    for (int64_t i = first; i < end; ++i) prefetch_output(task, tables.path_nodes[i]);
+  if (left < 3) return;
+  const int64_t second = tables.path_offsets[target(2)];
+  __builtin_prefetch(tables.path_nodes + second);
+  __builtin_prefetch(tables.path_nodes + second + kAlignment / 4);
+  __builtin_prefetch(tables.path_codes + second);
+  if (left < 4) return;
+  __builtin_prefetch(tables.path_offsets + target(3));
+}
+
+// One step of each of n lanes: from what predicts as it is now, U learns step by step, and in the end what predicts.
+inline void learn_together(const Task& task, Workspace& w, Sums& sums, Lane* const* lanes, int n) {
+  const Architecture& a = task.architecture;
+  Round& round = w.round;
+  w.tally.targets += n;
+  for (int l = 0; l < n; ++l) {
+    Lane& lane = *lanes[l];
+    prepare(task, lane);
+    round.x[l] = lane.x;
+    round.gradients[l] = lane.gradient;
+    round.targets[l] = target_of(lane);
+    round.rates[l] = lane.document.rate;
+    round.scales[l] = lane.scale;
+  }
+  if (a.output == Output::Hs) {
+    a.cosine ? hs_together<true>(task, w, sums, n) : hs_together<false>(task, w, sums, n);
+  } else {
+    a.cosine ? negative_together<true>(task, w, sums, n) : negative_together<false>(task, w, sums, n);
+  }
+  for (int l = 0; l < n; ++l) learn(task, *lanes[l]);
+}
+
+// Trains on some documents, a step of each of w.n_lanes a round. The draws of a round are keyed by the first document.
+void train(const Task& task, Workspace& w, const Document* documents, int64_t count) {
+  const Architecture& a = task.architecture;
+  int64_t next = 0, place = 0;
+  Sums sums;
+  for (int l = 0; l < w.n_lanes; ++l) w.lanes[l].active = false;
+  for (int64_t number = 0;; ++number) {
+    const int32_t* noise = w.noise + (number % kChunk) * a.negative;
+    if (number % kChunk == 0) {
+      if (stopped(task)) break;
+      if (a.output == Output::Negative)
+        draw_noise(task, documents[0].draw_key, kChunk, [=](int64_t i) { return number + i; }, [](int64_t) { return int64_t{0}; },
+                   w.noise);
+    }
+    int n = 0;
+    for (int l = 0; l < w.n_lanes; ++l) {
+      Lane& lane = w.lanes[l];
+      while (!lane.active && next < count) {
+        lane.active = open(task, w, lane, documents[next], place);
+        place += documents[next++].length;
+      }
+      if (lane.active) w.active[n++] = &lane;
+    }
+    if (n == 0) break;
+    if (a.output == Output::Softmax) {
+      Lane& lane = *w.active[0];
+      const bool word = by_word(task, lane);
+      if (a.dm) find_context(task, lane);
+      add_to_batch(task, w, {lane.document.row, target_of(lane), word, lane.document.rate}, lane.context + (word ? lane.slot : 0));
+    } else {
+      if (a.output == Output::Negative) collect_noise(task, w, noise);
+      for (int l = 0; l < n; l += kTogether) learn_together(task, w, sums, w.active + l, n - l < kTogether ? n - l : kTogether);
+    }
+    for (int l = 0; l < n; ++l) {
+      Lane& lane = *w.active[l];
+      look_ahead(task, lane);
+      if (advance(task, lane)) continue;
+      close(task, lane);
+      lane.active = false;
+    }
+  }
+  sums.add_to(w.tally);
+}
