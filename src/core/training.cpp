@@ -36,17 +36,16 @@ void merge(float* shared, float* mine, float* before, int64_t count, float share
   }
 }
 
-// Busy rows would bounce between the caches of threads that share them, so between merges each thread learns on a copy.
+// Busy rows would bounce between the caches of threads that share them, so between merges each thread learns on copies.
 // The changes of a row that is visited seldom add up. Those of one that is visited often overlap (each thread has gone
 // most of the way from the same start), and are averaged.
-void merge_hot(const Task& task, Workspace& w, int threads) {
-  const Matrix& outputs = task.parameters.outputs;
-  for (int64_t row = 0; row < w.n_hot; ++row) {
-    const float overlap = std::min(1.0f, static_cast<float>(w.hot_visits[row]) / kHotVisits);
+void merge_all(const Matrix& shared, const Copies& copies, int threads) {
+  for (int64_t row = 0; row < copies.count; ++row) {
+    const float overlap = std::min(1.0f, static_cast<float>(copies.visits[row]) / kHotVisits);
     const float share = 1.0f / (1.0f + static_cast<float>(threads - 1) * overlap);
-    const int64_t at = row * outputs.stride;
-    merge(outputs.data + at, w.hot + at, w.hot_before + at, outputs.stride, share);
-    w.hot_visits[row] = 0;
+    const int64_t at = row * shared.stride;
+    merge(shared.data + at, copies.rows + at, copies.before + at, shared.stride, share);
+    copies.visits[row] = 0;
   }
 }
 
@@ -101,7 +100,7 @@ int64_t longest_path(const Tables& tables) {
 
 double total(const Tally& tally) { return tally.linear - std::log(tally.product); }
 
-Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_t n_hot) {
+Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, bool copies) {
   const Architecture& a = task.architecture;
   Workspace& w = workspace;
   w.tally = {0.0, 1.0, 0};
@@ -111,7 +110,9 @@ Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_
     take_frozen(task, path);
   } else {
     take_lanes(task, longest, path);
-    take_hot(task, n_hot);
+    const Parameters& p = task.parameters;
+    if (copies) w.outputs = take_copies(p.outputs, task.tables.n_targets - (a.output == Output::Hs), kHotOutputs);
+    if (copies && p.words.data) w.words_copied = take_copies(p.words, task.tables.n_words, kHotWords);
   }
   if (a.output == Output::Softmax && (a.dm || !task.frozen)) take_batch(task);  // dbow infers without batches
 }
@@ -182,13 +183,9 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
   }
 }
 
-void Buffers::take_hot(const Task& task, int64_t n_hot) {
-  Workspace& w = workspace;
-  w.n_hot = n_hot;
-  if (!n_hot) return;
-  w.hot = take<float>(n_hot * task.parameters.outputs.stride);
-  w.hot_before = take<float>(n_hot * task.parameters.outputs.stride);
-  w.hot_visits = take<int64_t>(n_hot);
+Copies Buffers::take_copies(const Matrix& shared, int64_t n_rows, int64_t bytes) {
+  const int64_t count = std::min<int64_t>(n_rows, bytes / (4 * shared.stride));
+  return {count, take<float>(count * shared.stride), take<float>(count * shared.stride), take<int64_t>(count)};
 }
 
 void Buffers::take_batch(const Task& task) {
@@ -248,19 +245,19 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
   const int64_t n_rows = task.tables.n_targets - (task.architecture.output == Output::Hs);
   const BiasColumn bias(task, n_rows);
   const bool copies = threads > 1 && task.architecture.output != Output::Softmax;
-  const int64_t n_hot = copies ? std::min<int64_t>(kHotRows, n_rows) : 0;
   std::mutex merging;
 
   const auto work = [&](int thread) {
-    Buffers buffers(task, longest, path, n_hot);
+    Buffers buffers(task, longest, path, copies);
     Workspace& w = buffers.workspace;
     int64_t merged_at = 0;
     const auto merge_now = [&] {
       const std::lock_guard<std::mutex> lock(merging);
-      merge_hot(task, w, threads);
+      merge_all(task.parameters.outputs, w.outputs, threads);
+      merge_all(task.parameters.words, w.words_copied, threads);
       merged_at = w.tally.targets;
     };
-    if (n_hot) merge_now();  // nothing has changed: takes the shared rows over
+    if (copies) merge_now();  // nothing has changed: takes the shared rows over
     Dealer::Run run;
     std::vector<Document> documents;
     while (!stop.raised() && dealer.next(run)) {
@@ -271,10 +268,10 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
             {corpus.tokens + first, corpus.offsets[row + 1] - first, row, static_cast<uint64_t>(row), pass.rates[i]});
       }
       kernels.train(task, w, documents.data(), static_cast<int64_t>(documents.size()));
-      if (n_hot && w.tally.targets - merged_at >= kHotTargets) merge_now();
+      if (copies && w.tally.targets - merged_at >= kHotTargets) merge_now();
     }
     if (!stop.raised()) kernels.flush(task, w);
-    if (n_hot) merge_now();
+    if (copies) merge_now();
     tallies[thread] = w.tally;
   };
   const bool complete = run_threads(threads, stop, work, interrupted);

@@ -29,14 +29,14 @@ Key stream(uint64_t seed, Purpose purpose, uint32_t epoch, bool dm);
 // One aligned block of zeros, cut into the arrays of a Workspace.
 class Buffers {
  public:
-  // For runs of at most `longest` tokens, and with copies of the first `n_hot` rows of U.
-  Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_t n_hot = 0);
+  // For runs of at most `longest` tokens, and with copies of the busiest rows.
+  Buffers(const Task& task, int64_t longest, int64_t longest_path, bool copies = false);
   Workspace workspace{};
 
  private:
   void take_frozen(const Task& task, int64_t path);
   void take_lanes(const Task& task, int64_t longest, int64_t path);
-  void take_hot(const Task& task, int64_t n_hot);
+  Copies take_copies(const Matrix& shared, int64_t n_rows, int64_t bytes);
   void take_batch(const Task& task);
   template <class T>
   T* take(int64_t count);

@@ -23,14 +23,14 @@ enum Purpose : uint32_t {
 constexpr int kAlignment = 64;  // rows of U and W start on a cache line ...
 constexpr int kRowMultiple = 16;  // ... so their length is a multiple of this many floats, the rest zero
 constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple of this
+constexpr int64_t kHotOutputs = 1 << 20, kHotWords = 1 << 18;  // bytes of the busiest rows of U and W, which each of several threads copies
 constexpr int kNearRows = 4096;  // the busiest rows of U, which need not be fetched ahead
-constexpr int kHotRows = 2048;  // the busiest rows of U, of which each of several threads has a copy
 constexpr int64_t kHotTargets = 1024;  // targets after which a thread merges its copy
 constexpr float kHotVisits = 2048.0f;  // visits of a row between merges from which on the threads' changes are averaged
 constexpr int kTogether = 4;  // documents that learn together
 constexpr int kBlock = 5;  // nodes of the tree handled together
 constexpr int kChunk = 256;  // steps whose noise is drawn at once; the stop flag is looked at as often
-constexpr int kPrefetched = 512;  // numbers of a row that are fetched ahead; the processor finds the rest
+constexpr int kPrefetched = 2048;  // numbers of a row that are fetched ahead; the processor finds the rest
 constexpr double kFullEvidence = 50.0;  // targets of a document after which infer_l2 has doubled
 constexpr float kNormFloor = 1e-12f;  // added to squared norms under cosine
 
@@ -180,6 +180,14 @@ struct Round {
   const float** before;      // the gradient so far
 };
 
+// A thread's copies of the first rows of U or W, which are the busy ones, and what they were when they were last merged.
+struct Copies {
+  int64_t count;
+  float* rows;
+  float* before;
+  int64_t* visits;       // how often each was used since
+};
+
 // The buffers of one thread; training.cpp allocates them.
 struct Workspace {
   Tally tally;
@@ -193,11 +201,7 @@ struct Workspace {
   int64_t* order;
   int32_t* words;
   int64_t* ranks;
-  // several threads only: this one's copy of the first rows of U, and what they were when they were last merged
-  int64_t n_hot;
-  float* hot;
-  float* hot_before;
-  int64_t* hot_visits;   // how often each was updated since
+  Copies outputs, words_copied;  // of U and W, if there are several threads
   // frozen only
   float* document;
   float* h;

@@ -80,7 +80,7 @@ class Architecture:
         elif self.combine == "mean":
             rate = 0.3
         elif self.combine == "concat":
-            rate = min(0.5 / self.window, 0.1)
+            rate = min(0.5 / (1 + self.slots), 0.1)
         else:
             rate = min(0.5 / (1 + self.slots), 0.05)
         return rate / 2 if self.output == "softmax" else rate  # the targets of a batch add up

@@ -25,7 +25,7 @@ void gradient(const Task& task, Workspace& w, const Document& document) {
     if (a.output == Output::Softmax) {
       add_to_batch(task, w, {document.row, document.tokens[t], false, document.rate}, w.context);
     } else {
-      if (a.dm) fill_input(task, w.document, w.context, false, w.h);
+      if (a.dm) fill_input(task, w, w.document, w.context, false, w.h);
       predict(task, w, a.dm ? w.h : w.document, document.tokens[t], noise);
       spread(task, w, w.document, w.context, false, w.gradient);
     }

@@ -6,7 +6,7 @@ void occurrences(const Task& task, Workspace& w, const Document& document, Occur
   out.count = 0;
   each_target(task, w, document, [&](int64_t t, const int32_t* noise) {
     const int count = collect_rows(task, w, document.tokens[t], noise);
-    fill_input(task, w.document, w.context, false, w.h);
+    fill_input(task, w, w.document, w.context, false, w.h);
     const float share = share_of(task, w.context);
     for (int i = 0; i < count; ++i) {
       const float* row = row_of(task.parameters.outputs, w.rows[i]);

@@ -1,16 +1,15 @@
 // What predicts a target: h from a document and its context, and its gradient handed on to them.
 
 // h from a document vector and its context; for skip-gram the word's own vector.
-inline void fill_input(const Task& task, const float* document, const int32_t* context, bool word, float* h) {
+inline void fill_input(const Task& task, const Workspace& w, const float* document, const int32_t* context, bool word, float* h) {
   const Architecture& a = task.architecture;
-  const Matrix& words = task.parameters.words;
   const int p = a.vector_size, q = a.word_size;
-  if (word) document = row_of(words, context[0]);
+  if (word) document = word_row(task, w, context[0]);
   for (int j = 0; j < p; ++j) h[j] = document[j];
   if (word || !a.dm) return;
   if (a.combine == Combine::Concat) {
     for (int s = 0; s < a.slots; ++s) {
-      const float* from = row_of(words, context[s]);
+      const float* from = word_row(task, w, context[s]);
       float* to = h + p + s * q;
       for (int j = 0; j < q; ++j) to[j] = from[j];
     }
@@ -19,7 +18,7 @@ inline void fill_input(const Task& task, const float* document, const int32_t* c
   int share = 1;
   for (int s = 0; s < a.slots; ++s) {
     if (context[s] == task.tables.n_words) continue;
-    const float* from = row_of(words, context[s]);
+    const float* from = word_row(task, w, context[s]);
     for (int j = 0; j < q; ++j) h[j] += from[j];
     ++share;
   }
@@ -43,15 +42,15 @@ inline float share_of(const Task& task, const int32_t* context) {
 
 inline bool is_trainable(const Task& task, int32_t word) { return !task.parameters.trainable || task.parameters.trainable[word]; }
 
-inline void add_to_word(const Task& task, int32_t word, const float* gradient, float scale) {
-  if (is_trainable(task, word)) add(row_of(task.parameters.words, word), gradient, task.architecture.word_size, scale);
+inline void add_to_word(const Task& task, const Workspace& w, int32_t word, const float* gradient, float scale) {
+  if (is_trainable(task, word)) add(word_row(task, w, word), gradient, task.architecture.word_size, scale);
 }
 
 // The gradient with respect to h, handed on to the document and to its context words.
 inline void spread(const Task& task, Workspace& w, float* document, const int32_t* context, bool word, const float* gradient) {
   const Architecture& a = task.architecture;
   if (word) {
-    if (!task.frozen) add_to_word(task, context[0], gradient, 1.0f);
+    if (!task.frozen) add_to_word(task, w, context[0], gradient, 1.0f);
     return;
   }
   const float share = share_of(task, context);
@@ -63,9 +62,9 @@ inline void spread(const Task& task, Workspace& w, float* document, const int32_
   if (!a.dm) return;
   for (int s = 0; s < a.slots; ++s) {
     if (a.combine == Combine::Concat) {
-      add_to_word(task, context[s], gradient + a.vector_size + s * a.word_size, 1.0f);
+      add_to_word(task, w, context[s], gradient + a.vector_size + s * a.word_size, 1.0f);
     } else if (context[s] != task.tables.n_words) {
-      add_to_word(task, context[s], gradient, share);
+      add_to_word(task, w, context[s], gradient, share);
     }
   }
 }

@@ -48,10 +48,10 @@ inline float* place_of(const Task& task, const Lane& lane, int side, int64_t pos
 
 inline bool in_document(const Lane& lane, int64_t position) { return position >= 0 && position < lane.count; }
 
-inline void enter(const Task& task, Lane& lane, int side, int64_t position) {
+inline void enter(const Task& task, const Workspace& w, Lane& lane, int side, int64_t position) {
   if (!in_document(lane, position)) return;
   const int32_t word = lane.targets[position];
-  const float* row = row_of(task.parameters.words, word);
+  const float* row = word_row(task, w, word);
   float* place = place_of(task, lane, side, position);
   for (int j = 0; j < task.architecture.word_row; j += kLanes) {
     const Vec v = load(row + j);
@@ -63,10 +63,10 @@ inline void enter(const Task& task, Lane& lane, int side, int64_t position) {
 }
 
 // Its step of entry was the first one whose window it is in: `since`, or the document's first.
-inline void leave(const Task& task, Lane& lane, int side, int64_t position, int64_t since) {
+inline void leave(const Task& task, const Workspace& w, Lane& lane, int side, int64_t position, int64_t since) {
   if (!in_document(lane, position)) return;
   const int32_t word = lane.targets[position];
-  float* row = row_of(task.parameters.words, word);
+  float* row = word_row(task, w, word);
   const float* place = place_of(task, lane, side, position);
   const float* now = history_at(task, lane, lane.at);
   const float* then = history_at(task, lane, since < lane.begin ? lane.begin : since);
@@ -81,20 +81,20 @@ inline void leave(const Task& task, Lane& lane, int side, int64_t position, int6
 }
 
 // From the window of the step before to that of lane.at.
-inline void slide(const Task& task, Lane& lane) {
+inline void slide(const Task& task, const Workspace& w, Lane& lane) {
   const int64_t reach = task.architecture.window - 1, t = lane.at;
   const int sides = task.architecture.both ? 2 : 1;
   if (t == lane.begin) {
     for (int64_t i = 1; i <= reach; ++i) {
-      enter(task, lane, 0, t - i);
-      if (sides == 2) enter(task, lane, 1, t + i);
+      enter(task, w, lane, 0, t - i);
+      if (sides == 2) enter(task, w, lane, 1, t + i);
     }
     return;
   }
-  leave(task, lane, 0, t - 1 - reach, t - reach);
-  if (sides == 2) leave(task, lane, 1, t, t - reach);
-  enter(task, lane, 0, t - 1);
-  if (sides == 2) enter(task, lane, 1, t + reach);
+  leave(task, w, lane, 0, t - 1 - reach, t - reach);
+  if (sides == 2) leave(task, w, lane, 1, t, t - reach);
+  enter(task, w, lane, 0, t - 1);
+  if (sides == 2) enter(task, w, lane, 1, t + reach);
 }
 
 // After the step lane.at: where everything has moved.
@@ -110,11 +110,11 @@ inline void move_window(const Task& task, Lane& lane) {
 }
 
 // All words leave; lane.at is behind the last step.
-inline void empty_window(const Task& task, Lane& lane) {
+inline void empty_window(const Task& task, const Workspace& w, Lane& lane) {
   const int64_t reach = task.architecture.window - 1, t = lane.at - 1;
-  for (int64_t i = reach; i >= 1; --i) leave(task, lane, 0, t - i, t - i + 1);
+  for (int64_t i = reach; i >= 1; --i) leave(task, w, lane, 0, t - i, t - i + 1);
   if (task.architecture.both)
-    for (int64_t i = 1; i <= reach; ++i) leave(task, lane, 1, t + i, t + i - reach);
+    for (int64_t i = 1; i <= reach; ++i) leave(task, w, lane, 1, t + i, t + i - reach);
 }
 
 // --- A lane: a document on its way through its steps ---
@@ -165,7 +165,7 @@ inline bool open(const Task& task, Workspace& w, Lane& lane, const Document& doc
   return true;
 }
 
-inline void close(const Task& task, Lane& lane) {
+inline void close(const Task& task, const Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
   if (a.output == Output::Softmax) return;
   float* to = row_of(task.parameters.documents, lane.document.row);
@@ -175,7 +175,7 @@ inline void close(const Task& task, Lane& lane) {
   }
   const float* moved = history_at(task, lane, lane.at);
   for (int j = 0; j < a.vector_size; ++j) to[j] += moved[j];
-  empty_window(task, lane);
+  empty_window(task, w, lane);
 }
 
 inline int32_t target_of(const Lane& lane) { return lane.targets[lane.order ? lane.order[lane.at] : lane.at]; }
@@ -209,39 +209,39 @@ inline bool advance(const Task& task, Lane& lane) {
 inline bool by_word(const Task& task, const Lane& lane) { return lane.slot < task.architecture.slots; }
 
 // What predicts the target of a lane's step: sets x and scale.
-inline void prepare(const Task& task, Lane& lane) {
+inline void prepare(const Task& task, const Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
   lane.scale = 1.0f;
   lane.x = lane.vector;
   if (by_word(task, lane)) {
-    lane.x = row_of(task.parameters.words, lane.context[lane.slot]);
+    lane.x = word_row(task, w, lane.context[lane.slot]);
     if (task.bias_column) {
       for (int j = 0; j < a.word_size; ++j) lane.h[j] = lane.x[j];
       lane.x = lane.h;
     }
   } else if (has_window(a)) {
-    slide(task, lane);
+    slide(task, w, lane);
     if (a.combine == Combine::Mean) lane.scale = 1.0f / static_cast<float>(1 + lane.n_context);
   } else if (a.dm) {
     find_context(task, lane);
-    fill_input(task, lane.vector, lane.context, false, lane.h);
+    fill_input(task, w, lane.vector, lane.context, false, lane.h);
     lane.x = lane.h;
   }
   if (task.bias_column) const_cast<float*>(lane.x)[a.width] = 1.0f / lane.scale;
 }
 
 // The gradient of a lane's step handed on.
-inline void learn(const Task& task, Lane& lane) {
+inline void learn(const Task& task, const Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
   if (by_word(task, lane)) {
-    add_to_word(task, lane.context[lane.slot], lane.gradient, 1.0f);
+    add_to_word(task, w, lane.context[lane.slot], lane.gradient, 1.0f);
   } else if (has_window(a)) {
     move_window(task, lane);
   } else {
     add(lane.vector, lane.gradient, a.vector_size, 1.0f);
     if (a.dm)
       for (int s = 0; s < a.slots; ++s)
-        add_to_word(task, lane.context[s], lane.gradient + a.vector_size + s * a.word_size, 1.0f);
+        add_to_word(task, w, lane.context[s], lane.gradient + a.vector_size + s * a.word_size, 1.0f);
   }
 }
 
@@ -254,6 +254,10 @@ inline void look_ahead(const Task& task, const Lane& lane) {
   const auto target = [&](int64_t steps) { return lane.targets[lane.order ? lane.order[lane.at + steps] : lane.at + steps]; };
   const int64_t left = lane.end - lane.at;
   if (left < 2) return;
+  if (task.architecture.dm) {  // the word that enters the window in two steps
+    const int64_t entering = lane.at + 1 + (task.architecture.both ? task.architecture.window : 0);
+    if (entering < lane.count) prefetch(row_of(task.parameters.words, lane.targets[entering]), task.architecture.word_row);
+  }
   if (task.architecture.output == Output::Negative) return prefetch_output(task, target(1));
   const int32_t next = target(1);
   const int64_t first = tables.path_offsets[next], end = tables.path_offsets[next + 1];
@@ -275,7 +279,7 @@ inline void learn_together(const Task& task, Workspace& w, Sums& sums, Lane* con
   w.tally.targets += n;
   for (int l = 0; l < n; ++l) {
     Lane& lane = *lanes[l];
-    prepare(task, lane);
+    prepare(task, w, lane);
     round.x[l] = lane.x;
     round.gradients[l] = lane.gradient;
     round.targets[l] = target_of(lane);
@@ -287,7 +291,7 @@ inline void learn_together(const Task& task, Workspace& w, Sums& sums, Lane* con
   } else {
     a.cosine ? negative_together<true>(task, w, sums, n) : negative_together<false>(task, w, sums, n);
   }
-  for (int l = 0; l < n; ++l) learn(task, *lanes[l]);
+  for (int l = 0; l < n; ++l) learn(task, w, *lanes[l]);
 }
 
 // Trains on some documents, a step of each of w.n_lanes a round. The draws of a round are keyed by the first document.
@@ -327,7 +331,7 @@ void train(const Task& task, Workspace& w, const Document* documents, int64_t co
       Lane& lane = *w.active[l];
       look_ahead(task, lane);
       if (advance(task, lane)) continue;
-      close(task, lane);
+      close(task, w, lane);
       lane.active = false;
     }
   }

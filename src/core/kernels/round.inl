@@ -1,5 +1,6 @@
 // Targets of several documents, and the rows of U they need.
 
+constexpr int kWide = 512;  // numbers of a row from which on it pays to read it for several documents at once
 constexpr int kGroup = 8;  // rows handled together: all dot products, then all updates
 
 typedef float LooseEight __attribute__((vector_size(32), aligned(4)));
@@ -54,6 +55,25 @@ inline void products(const float* const* rows, int count, const float* x, int le
       store_eight(y + done, dots<size.value>(rows + done, x, length));
       if constexpr (Cosine) store_eight(norms + done, squares<size.value>(rows + done, length) + kNormFloor);
     });
+}
+
+// The products of R common rows with the x of T documents, and of each document's own row with its x, behind those.
+template <int R, int T>
+inline void products_of_tile(const float* const* common, const float* const* own, const float* const* x, int length, int apart,
+                             float* y) {
+  Vec total[T][R + 1] = {};
+  for (int j = 0; j < length; j += kLanes) {
+    Vec at[T];
+    for (int t = 0; t < T; ++t) {
+      at[t] = load(x[t] + j);
+      total[t][R] += load(own[t] + j) * at[t];
+    }
+    for (int r = 0; r < R; ++r) {
+      const Vec u = load(common[r] + j);
+      for (int t = 0; t < T; ++t) total[t][r] += u * at[t];
+    }
+  }
+  for (int t = 0; t < T; ++t) store_eight(y + t * apart, sums<R + 1>(total[t]));
 }
 
 // Sums of the objective. The sum of log(tail) is kept as the logarithm of a product.
@@ -193,12 +213,20 @@ struct Link {
   }
 };
 
-// --- The rows of U, or this thread's copies of them ---
+// --- The rows of U and W, or this thread's copies of them ---
+
+inline float* row_or_copy(const Matrix& shared, const Copies& copies, int64_t id) {
+  if (id >= copies.count) return row_of(shared, id);
+  ++copies.visits[id];
+  return copies.rows + id * shared.stride;
+}
 
 inline float* output_row(const Task& task, const Workspace& w, int64_t id) {
-  if (id >= w.n_hot) return row_of(task.parameters.outputs, id);
-  ++w.hot_visits[id];
-  return w.hot + id * task.parameters.outputs.stride;
+  return row_or_copy(task.parameters.outputs, w.outputs, id);
+}
+
+inline float* word_row(const Task& task, const Workspace& w, int64_t id) {
+  return row_or_copy(task.parameters.words, w.words_copied, id);
 }
 
 inline void prefetch(const float* row, int length) {
@@ -319,8 +347,17 @@ inline void negative_together(const Task& task, Workspace& w, Sums& sums, int n)
   Round& round = w.round;
   const int length = task.architecture.row, n_common = round.n_common;
   measure_inputs<Cosine>(task, round, n);
-  for (int l = 0; l < n; ++l) {
-    collect_targets(task, w, l);
+  for (int l = 0; l < n; ++l) collect_targets(task, w, l);
+  constexpr int kTile = kLanes == 16 ? 4 : 2;  // as many as there are registers for
+  int l = 0;
+  if (!Cosine && n_common < kGroup - 1 && length >= kWide)
+    for (; l + kTile <= n; l += kTile)
+      with_size(n_common, [&](auto size) {
+        if constexpr (size.value < kGroup - 1)
+          products_of_tile<size.value, kTile>(round.common, round.rows + l, round.x + l, length, round.apart,
+                                              round.products + l * round.apart);
+      });
+  for (; l < n; ++l) {
     round.common[n_common] = round.rows[l];
     products<Cosine>(round.common, n_common + 1, round.x[l], length, round.products + l * round.apart, round.norms + l * round.apart);
   }

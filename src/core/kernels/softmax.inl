@@ -184,7 +184,7 @@ void flush(const Task& task, Workspace& w) {
   for (int b = 0; b < w.filled; ++b) {
     const Item& item = w.items[b];
     const float* d = task.frozen ? w.document : row_of(task.parameters.documents, item.document);
-    fill_input(task, d, w.contexts + static_cast<int64_t>(b) * a.slots, item.word, w.inputs + static_cast<int64_t>(b) * a.row);
+    fill_input(task, w, d, w.contexts + static_cast<int64_t>(b) * a.slots, item.word, w.inputs + static_cast<int64_t>(b) * a.row);
   }
   batch_step(task, w);
   for (int b = 0; b < w.filled; ++b) {
