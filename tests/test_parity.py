@@ -10,7 +10,7 @@ import pytest
 from conftest import combinations, documents, make_case, name_of
 from paravec import _core
 from paravec.engines import reference
-from paravec.engines.base import Inference, Part
+from paravec.engines.base import Inference, Part, n_shares, run_ends
 from paravec.engines.cpu import CpuEngine
 from paravec.engines.reference import ReferenceEngine
 
@@ -129,3 +129,43 @@ def objective_and_gradient(model, case, i, d, how):
             g for array, _, g in reference.gradients(at, case.tables, step) if array is at.documents
         )
     return gradient - (gradient @ d) * d, value
+
+
+@pytest.fixture(scope="module")
+def many_runs():
+    """Documents enough for 17 runs, of which deterministic training takes two at a time."""
+    return documents([512] * 32 * 17, words=60)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"output": "hs"},
+        {"model": "dm", "combine": "mean", "context": "both"},
+        {"model": "dm", "combine": "concat", "output": "hs"},
+        {"train_words": True},
+        {"logit": "cosine"},
+    ],
+    ids=str,
+)
+def test_deterministic_training_follows_the_reference(settings, many_runs):
+    case = make_case(
+        many_runs, sample=1e-6, **settings
+    )  # most words are left out, so that the reference comes to an end
+    work, begun = case.work(0), case.model.astype(np.float32)
+    start, exact = case.model.astype(np.float64), case.model.astype(np.float64)
+    lengths = case.corpus.lengths[work.order]
+    ends = run_ends(lengths)
+    tokens = [int(lengths[first:end].sum()) for first, end in zip([0, *ends], ends, strict=False)]
+    assert n_shares(case.model.architecture, case.tables.n_targets, tokens) == 2
+    ReferenceEngine(deterministic=True).train(exact, case.corpus, case.tables, work)
+    found = []
+    for threads in (1, 2, 3):
+        found.append(begun.astype(np.float32))
+        CpuEngine(threads, deterministic=True).train(found[-1], case.corpus, case.tables, work)
+    for name in ("documents", "words", "outputs", "bias"):
+        a, b, b0 = (getattr(m, name) for m in (found[0], exact, start))
+        if a is not None:
+            assert np.linalg.norm(a - b) <= 1e-4 * np.linalg.norm(b - b0), name
+            assert all(np.array_equal(a, getattr(other, name)) for other in found[1:])

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "buffers.hpp"
 #include "lbfgs.hpp"
 
 namespace paravec {

@@ -24,8 +24,7 @@ constexpr int kAlignment = 64;  // rows of U and W start on a cache line ...
 constexpr int kRowMultiple = 16;  // ... so their length is a multiple of this many floats, the rest zero
 constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple of this
 constexpr int64_t kHotOutputs = 1 << 20, kHotWords = 1 << 18;  // bytes of the busiest rows of U and W, which each of several threads copies
-constexpr int kNearRows = 4096;  // the busiest rows of U, which need not be fetched ahead
-constexpr int64_t kHotTargets = 1024;  // targets after which a thread merges its copy
+constexpr int64_t kNear = 1 << 16;  // numbers of the busiest rows of U, which need not be fetched ahead
 constexpr float kHotVisits = 2048.0f;  // visits of a row between merges from which on the threads' changes are averaged
 constexpr int kTogether = 4;  // documents that learn together
 constexpr int kBlock = 5;  // nodes of the tree handled together
@@ -180,12 +179,15 @@ struct Round {
   const float** before;      // the gradient so far
 };
 
-// A thread's copies of the first rows of U or W, which are the busy ones, and what they were when they were last merged.
+// A thread's copies of rows of U or W: of the first ones, which are the busy ones, with what they were when they were last
+// merged; or of all that it needs, in the order in which it met them.
 struct Copies {
   int64_t count;
   float* rows;
   float* before;
   int64_t* visits;       // how often each was used since
+  int32_t* places;       // null, or where the copy of each row is; -1 if there is none yet
+  int32_t* ids;          // and the other way round
 };
 
 // The buffers of one thread; training.cpp allocates them.

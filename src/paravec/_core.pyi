@@ -73,6 +73,7 @@ def train(
     order: NDArray[np.int64],
     rates: NDArray[np.float32],
     threads: int,
+    deterministic: bool = False,
     kernels: str = "",
 ) -> tuple[float, int]: ...
 def infer(

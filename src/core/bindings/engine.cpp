@@ -80,7 +80,7 @@ void check_visited(const Array<const int32_t>& tokens, const Array<const int64_t
 
 std::tuple<double, int64_t> train_pass(const Architecture& architecture, const Arrays& arrays, Array<const int32_t> tokens,
                                        Array<const int64_t> offsets, uint64_t seed, uint32_t epoch, Array<const int64_t> order,
-                                       Array<const float> rates, int threads, const std::string& kernels) {
+                                       Array<const float> rates, int threads, bool deterministic, const std::string& kernels) {
   check_visited(tokens, offsets, order, arrays);
   const Task task = make_task(architecture, arrays);
   const Kernels& chosen = kernels_named(kernels);
@@ -88,7 +88,7 @@ std::tuple<double, int64_t> train_pass(const Architecture& architecture, const A
   Result result;
   {
     nb::gil_scoped_release release;
-    result = train(chosen, task, {tokens.data(), offsets.data()}, pass, threads, signalled);
+    result = train(chosen, task, {tokens.data(), offsets.data()}, pass, threads, deterministic, signalled);
   }
   if (result.interrupted) throw nb::python_error();
   return {result.objective, result.targets};
@@ -180,7 +180,7 @@ void bind_engine(nb::module_& m) {
            "seed"_a, "tol"_a, "max_iter"_a, "l2"_a, "part"_a);
 
   m.def("train", &train_pass, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "seed"_a, "epoch"_a, "order"_a, "rates"_a,
-        "threads"_a, "kernels"_a = "");
+        "threads"_a, "deterministic"_a = false, "kernels"_a = "");
   m.def("infer", &infer_all, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "how"_a, "out"_a, "threads"_a,
         "kernels"_a = "");
   m.def("score", &score_all, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "how"_a, "vectors"_a, "threads"_a,

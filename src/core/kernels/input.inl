@@ -1,7 +1,7 @@
 // What predicts a target: h from a document and its context, and its gradient handed on to them.
 
 // h from a document vector and its context; for skip-gram the word's own vector.
-inline void fill_input(const Task& task, const Workspace& w, const float* document, const int32_t* context, bool word, float* h) {
+inline void fill_input(const Task& task, Workspace& w, const float* document, const int32_t* context, bool word, float* h) {
   const Architecture& a = task.architecture;
   const int p = a.vector_size, q = a.word_size;
   if (word) document = word_row(task, w, context[0]);
@@ -42,8 +42,8 @@ inline float share_of(const Task& task, const int32_t* context) {
 
 inline bool is_trainable(const Task& task, int32_t word) { return !task.parameters.trainable || task.parameters.trainable[word]; }
 
-inline void add_to_word(const Task& task, const Workspace& w, int32_t word, const float* gradient, float scale) {
-  if (is_trainable(task, word)) add(word_row(task, w, word), gradient, task.architecture.word_size, scale);
+inline void add_to_word(const Task& task, Workspace& w, int32_t word, const float* gradient, float scale) {
+  if (is_trainable(task, word)) add(same_word_row(task, w, word), gradient, task.architecture.word_size, scale);
 }
 
 // The gradient with respect to h, handed on to the document and to its context words.

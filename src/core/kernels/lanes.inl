@@ -48,7 +48,7 @@ inline float* place_of(const Task& task, const Lane& lane, int side, int64_t pos
 
 inline bool in_document(const Lane& lane, int64_t position) { return position >= 0 && position < lane.count; }
 
-inline void enter(const Task& task, const Workspace& w, Lane& lane, int side, int64_t position) {
+inline void enter(const Task& task, Workspace& w, Lane& lane, int side, int64_t position) {
   if (!in_document(lane, position)) return;
   const int32_t word = lane.targets[position];
   const float* row = word_row(task, w, word);
@@ -63,10 +63,10 @@ inline void enter(const Task& task, const Workspace& w, Lane& lane, int side, in
 }
 
 // Its step of entry was the first one whose window it is in: `since`, or the document's first.
-inline void leave(const Task& task, const Workspace& w, Lane& lane, int side, int64_t position, int64_t since) {
+inline void leave(const Task& task, Workspace& w, Lane& lane, int side, int64_t position, int64_t since) {
   if (!in_document(lane, position)) return;
   const int32_t word = lane.targets[position];
-  float* row = word_row(task, w, word);
+  float* row = same_word_row(task, w, word);
   const float* place = place_of(task, lane, side, position);
   const float* now = history_at(task, lane, lane.at);
   const float* then = history_at(task, lane, since < lane.begin ? lane.begin : since);
@@ -81,7 +81,7 @@ inline void leave(const Task& task, const Workspace& w, Lane& lane, int side, in
 }
 
 // From the window of the step before to that of lane.at.
-inline void slide(const Task& task, const Workspace& w, Lane& lane) {
+inline void slide(const Task& task, Workspace& w, Lane& lane) {
   const int64_t reach = task.architecture.window - 1, t = lane.at;
   const int sides = task.architecture.both ? 2 : 1;
   if (t == lane.begin) {
@@ -110,7 +110,7 @@ inline void move_window(const Task& task, Lane& lane) {
 }
 
 // All words leave; lane.at is behind the last step.
-inline void empty_window(const Task& task, const Workspace& w, Lane& lane) {
+inline void empty_window(const Task& task, Workspace& w, Lane& lane) {
   const int64_t reach = task.architecture.window - 1, t = lane.at - 1;
   for (int64_t i = reach; i >= 1; --i) leave(task, w, lane, 0, t - i, t - i + 1);
   if (task.architecture.both)
@@ -165,7 +165,7 @@ inline bool open(const Task& task, Workspace& w, Lane& lane, const Document& doc
   return true;
 }
 
-inline void close(const Task& task, const Workspace& w, Lane& lane) {
+inline void close(const Task& task, Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
   if (a.output == Output::Softmax) return;
   float* to = row_of(task.parameters.documents, lane.document.row);
@@ -209,7 +209,7 @@ inline bool advance(const Task& task, Lane& lane) {
 inline bool by_word(const Task& task, const Lane& lane) { return lane.slot < task.architecture.slots; }
 
 // What predicts the target of a lane's step: sets x and scale.
-inline void prepare(const Task& task, const Workspace& w, Lane& lane) {
+inline void prepare(const Task& task, Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
   lane.scale = 1.0f;
   lane.x = lane.vector;
@@ -231,7 +231,7 @@ inline void prepare(const Task& task, const Workspace& w, Lane& lane) {
 }
 
 // The gradient of a lane's step handed on.
-inline void learn(const Task& task, const Workspace& w, Lane& lane) {
+inline void learn(const Task& task, Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
   if (by_word(task, lane)) {
     add_to_word(task, w, lane.context[lane.slot], lane.gradient, 1.0f);
@@ -247,29 +247,28 @@ inline void learn(const Task& task, const Workspace& w, Lane& lane) {
 
 // --- Rounds ---
 
-// Fetches what the next steps of a lane will need of U and, a step earlier each, of the tables that say where that is.
-inline void look_ahead(const Task& task, const Lane& lane) {
-  if (by_word(task, lane)) return;
+// Fetches what a lane's step will need of U and W, and for the steps behind it of the tables that say where that is.
+inline void look_ahead(const Task& task, const Lane& lane, int64_t step) {
   const Tables& tables = task.tables;
-  const auto target = [&](int64_t steps) { return lane.targets[lane.order ? lane.order[lane.at + steps] : lane.at + steps]; };
-  const int64_t left = lane.end - lane.at;
-  if (left < 2) return;
-  if (task.architecture.dm) {  // the word that enters the window in two steps
-    const int64_t entering = lane.at + 1 + (task.architecture.both ? task.architecture.window : 0);
+  const int64_t left = lane.end - step;
+  if (left < 1 || by_word(task, lane)) return;
+  const auto target = [&](int64_t ahead) { return lane.targets[lane.order ? lane.order[step + ahead] : step + ahead]; };
+  if (task.architecture.dm) {  // the word that enters the window
+    const int64_t entering = step + (task.architecture.both ? task.architecture.window : 0);
     if (entering < lane.count) prefetch(row_of(task.parameters.words, lane.targets[entering]), task.architecture.word_row);
   }
-  if (task.architecture.output == Output::Negative) return prefetch_output(task, target(1));
-  const int32_t next = target(1);
-  const int64_t first = tables.path_offsets[next], end = tables.path_offsets[next + 1];
-  if (tables.path_nodes[end - 1] >= kNearRows)
-    for (int64_t i = first; i < end; ++i) prefetch_output(task, tables.path_nodes[i]);
+  if (task.architecture.output == Output::Negative) return prefetch_output(task, target(0));
+  for (int64_t i = tables.path_offsets[target(0) + 1] - 1; i >= tables.path_offsets[target(0)]; --i) {
+    if (is_near(task, tables.path_nodes[i])) break;  // and so are those above it
+    prefetch_output(task, tables.path_nodes[i]);
+  }
+  if (left < 2) return;
+  const int64_t first = tables.path_offsets[target(1)];
+  __builtin_prefetch(tables.path_nodes + first);
+  __builtin_prefetch(tables.path_nodes + first + kAlignment / 4);
+  __builtin_prefetch(tables.path_codes + first);
   if (left < 3) return;
-  const int64_t second = tables.path_offsets[target(2)];
-  __builtin_prefetch(tables.path_nodes + second);
-  __builtin_prefetch(tables.path_nodes + second + kAlignment / 4);
-  __builtin_prefetch(tables.path_codes + second);
-  if (left < 4) return;
-  __builtin_prefetch(tables.path_offsets + target(3));
+  __builtin_prefetch(tables.path_offsets + target(2));
 }
 
 // One step of each of n lanes: from what predicts as it is now, U learns step by step, and in the end what predicts.
@@ -325,11 +324,18 @@ void train(const Task& task, Workspace& w, const Document* documents, int64_t co
       add_to_batch(task, w, {lane.document.row, target_of(lane), word, lane.document.rate}, lane.context + (word ? lane.slot : 0));
     } else {
       if (a.output == Output::Negative) collect_noise(task, w, noise);
-      for (int l = 0; l < n; l += kTogether) learn_together(task, w, sums, w.active + l, n - l < kTogether ? n - l : kTogether);
+      for (int l = 0; l < n; l += kTogether) {
+        const int end = l + kTogether < n ? l + kTogether : n;
+        if (end < n) {
+          for (int k = end; k < n && k < end + kTogether; ++k) look_ahead(task, *w.active[k], w.active[k]->at);
+        } else {
+          for (int k = 0; k < n && k < kTogether; ++k) look_ahead(task, *w.active[k], w.active[k]->at + 1);
+        }
+        learn_together(task, w, sums, w.active + l, end - l);
+      }
     }
     for (int l = 0; l < n; ++l) {
       Lane& lane = *w.active[l];
-      look_ahead(task, lane);
       if (advance(task, lane)) continue;
       close(task, w, lane);
       lane.active = false;

@@ -7,11 +7,11 @@ from paravec.settings import Settings
 
 
 def engine_for(settings: Settings, training: bool = False) -> Engine:
-    """The engine that the settings name. ``deterministic`` trains on one thread; inference is always deterministic."""
+    """The engine that the settings name. Inference is always deterministic, training if that is asked for."""
     if settings.engine == "reference":
         from paravec.engines.reference import ReferenceEngine
 
-        return ReferenceEngine()
+        return ReferenceEngine(settings.deterministic)
     from paravec.engines.cpu import CpuEngine
 
-    return CpuEngine(1 if training and settings.deterministic else settings.n_jobs)
+    return CpuEngine(settings.n_jobs, deterministic=training and settings.deterministic)

@@ -16,6 +16,7 @@ from paravec.model import Model
 from paravec.vocab import Noise, Vocabulary, keep_thresholds
 
 RUN_TOKENS, RUN_DOCUMENTS, LONG_RUN = 1 << 14, 32, 1 << 17
+MOST_SHARES, RUNS_A_SHARE, ROOM_OF_SHARES, MANY_VISITS = 16, 8, 1 << 30, 2048
 FULL_EVIDENCE = 50  # targets of a document after which `infer_l2` has doubled
 
 
@@ -104,6 +105,31 @@ def run_ends(lengths: NDArray[np.int64]) -> list[int]:
             ends.append(i + 1)
             tokens = documents = 0
     return ends
+
+
+def n_shares(architecture: Architecture, n_targets: int, runs: list[int]) -> int:
+    """How many runs deterministic training starts from the same U and W, given the tokens of each run.
+
+    Few where there are few, so that a small corpus is learned from as often; and no more than there is room for the
+    rows that they change.
+    """
+    stride = _padded(architecture.width + int(architecture.output == "hs" and architecture.has_bias))
+    stride += _padded(architecture.word_size) if architecture.has_words else 0
+    room = ROOM_OF_SHARES // (4 * stride * min(n_targets, max(runs)))
+    return max(1, min(len(runs) // RUNS_A_SHARE, room, MOST_SHARES))
+
+
+def weight_of(visits: NDArray[np.int64], shares: int) -> NDArray[np.float64]:
+    """What part of its change to a row one of several shares adds.
+
+    The changes of a row that is visited seldom add up. Those of one that is visited often overlap (each share has gone
+    most of the way from the same start), and are averaged.
+    """
+    return 1 / (1 + (shares - 1) * np.minimum(1, visits / MANY_VISITS))
+
+
+def _padded(columns: int) -> int:
+    return -(-columns // 16) * 16
 
 
 class Engine(Protocol):

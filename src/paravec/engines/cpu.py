@@ -22,9 +22,10 @@ class CpuEngine:
     `kernels` names an instruction set (``_core.available_kernels()``); the best one is taken if it is empty.
     """
 
-    def __init__(self, n_jobs: int | None = None, kernels: str = "") -> None:
+    def __init__(self, n_jobs: int | None = None, kernels: str = "", deterministic: bool = False) -> None:
         self.threads = threads(n_jobs)
         self.kernels = kernels
+        self.deterministic = deterministic
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
@@ -38,6 +39,7 @@ class CpuEngine:
             work.order,
             work.rates,
             self.threads,
+            self.deterministic,
             self.kernels,
         )
         return Tally(objective, targets)

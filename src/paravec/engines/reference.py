@@ -18,7 +18,7 @@ from paravec import draws
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
-from paravec.engines.base import Inference, Pass, Tables, Tally, run_ends
+from paravec.engines.base import Inference, Pass, Tables, Tally, n_shares, run_ends, weight_of
 from paravec.model import Model
 
 Array = NDArray[Any]
@@ -267,6 +267,29 @@ def noise_words(
 # --- Documents side by side -----------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Visits:
+    """How often rows of U and W were read: noise words once a round, others once a step or entry into a window."""
+
+    outputs: Array
+    words: Array
+
+    def count_round(self, noise: tuple[int, ...]) -> None:
+        """The noise words of a round."""
+        self.outputs[list(set(noise))] += 1
+
+    def count_step(self, architecture: Architecture, tables: Tables, step: Step) -> None:
+        """What a step needs besides."""
+        if tables.paths is not None:
+            self.outputs[
+                tables.paths.nodes[tables.paths.offsets[step.target] : tables.paths.offsets[step.target + 1]]
+            ] += 1
+        elif step.target not in step.noise:
+            self.outputs[step.target] += 1
+        if step.document is None or architecture.combine == "concat":
+            np.add.at(self.words, list(step.context), 1)
+
+
 class Window:
     """The words around the target of a dm document with `mean` or `sum`.
 
@@ -274,9 +297,9 @@ class Window:
     learned is added to W when it leaves.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, visits: Visits | None = None) -> None:
         slots = model.architecture.slots
-        self._model = model
+        self._model, self._visits = model, visits
         self._places: dict[tuple[int, int], int] = {}  # (side, position): row of `words`
         self._free = list(range(slots))
         self._names = [0] * slots
@@ -298,6 +321,8 @@ class Window:
                 place = self._places[where] = self._free.pop()
                 self._names[place] = word
                 self.words[place] = self._before[place] = _words(self._model)[word]
+                if self._visits is not None:
+                    self._visits.words[word] += 1
                 self.trainable[place] = self._model.trainable is None or self._model.trainable[word]
         return tuple(self._places[where] for where in wanted)
 
@@ -312,9 +337,9 @@ class Window:
 class Lane:
     """A document among those that are trained side by side."""
 
-    def __init__(self, model: Model, steps: Iterable[Step]) -> None:
+    def __init__(self, model: Model, steps: Iterable[Step], visits: Visits | None = None) -> None:
         has_window = model.architecture.is_dm and model.architecture.combine != "concat"
-        self._window = Window(model) if has_window else None
+        self._window = Window(model, visits) if has_window else None
         self._steps = list(steps)
         self._at = 0
         self.model = model  # with the words of the window for W, if there is one
@@ -338,11 +363,37 @@ class Lane:
             self._window.leave()
 
 
+class Share:
+    """A run of deterministic training: U, W and b of its own, whose changes are added up later."""
+
+    def __init__(self, model: Model) -> None:
+        self._before = model.weights()
+        self.model = replace(
+            model,
+            outputs=model.outputs.copy(),
+            words=None if model.words is None else model.words.copy(),
+            bias=None if model.bias is None else model.bias.copy(),
+        )
+        self.visits = Visits(np.zeros(len(model.outputs)), np.zeros(0 if model.words is None else len(model.words)))
+
+    def add_to(self, model: Model, shares: int) -> None:
+        """Adds what was learned to the model."""
+        outputs, words = weight_of(self.visits.outputs, shares), weight_of(self.visits.words, shares)
+        model.outputs += outputs[:, None] * (self.model.outputs - self._before.outputs)
+        if model.bias is not None and self.model.bias is not None:
+            model.bias += outputs * (self.model.bias - self._before.bias)
+        if model.words is not None and self.model.words is not None:
+            model.words += words[:, None] * (self.model.words - self._before.words)
+
+
 # --- The engine -----------------------------------------------------------------------------------------------------
 
 
 class ReferenceEngine:
     """Trains, infers and scores by the functions above."""
+
+    def __init__(self, deterministic: bool = False) -> None:
+        self.deterministic = deterministic
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
@@ -350,11 +401,20 @@ class ReferenceEngine:
         if model.architecture.output == "softmax":
             return _train_in_a_row(model, tables, [step for steps in documents for step in steps])
         key = draws.stream(work.seed, Purpose.NOISE, work.epoch, model.architecture.is_dm)
-        tallies, begin = [], 0
-        for end in run_ends(corpus.lengths[work.order]):
-            first = int(work.order[begin])
-            tallies.append(_train_side_by_side(model, tables, documents[begin:end], key, first))
-            begin = end
+        lengths = corpus.lengths[work.order]
+        ends = run_ends(lengths)
+        runs = list(zip([0, *ends], ends, strict=False))
+        tokens = [int(lengths[begin:end].sum()) for begin, end in runs]
+        shares = n_shares(model.architecture, tables.n_targets, tokens) if self.deterministic and runs else 1
+        tallies = []
+        for i in range(0, len(runs), shares):
+            together = [Share(model) for _ in runs[i : i + shares]] if self.deterministic else []
+            for number, (begin, end) in enumerate(runs[i : i + shares]):
+                at, visits = (together[number].model, together[number].visits) if together else (model, None)
+                first = int(work.order[begin])
+                tallies.append(_train_side_by_side(at, tables, documents[begin:end], key, first, visits))
+            for share in together:
+                share.add_to(model, len(together))
         return Tally(sum(tally.objective for tally in tallies), sum(tally.targets for tally in tallies))
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:
@@ -403,7 +463,12 @@ def _train_in_a_row(model: Model, tables: Tables, steps: list[Step]) -> Tally:
 
 
 def _train_side_by_side(
-    model: Model, tables: Tables, documents: list[list[Step]], key: tuple[int, int], first: int
+    model: Model,
+    tables: Tables,
+    documents: list[list[Step]],
+    key: tuple[int, int],
+    first: int,
+    visits: Visits | None = None,
 ) -> Tally:
     """The documents of a run, `batch_size` of them side by side: a round takes the next step of each.
 
@@ -415,14 +480,19 @@ def _train_side_by_side(
     for number in itertools.count():
         for i, lane in enumerate(lanes):
             while lane is None and waiting:
-                opened = Lane(model, waiting.popleft())
+                opened = Lane(model, waiting.popleft(), visits)
                 lanes[i] = lane = None if opened.at_end else opened
         active = [lane for lane in lanes if lane is not None]
         if not active:
             break
         noise = noise_words(model.architecture, tables, key, first, number)
+        if visits is not None:
+            visits.count_round(noise)
         for i in range(0, len(active), TOGETHER):
             steps = [(lane.model, lane.next(noise)) for lane in active[i : i + TOGETHER]]
+            if visits is not None:
+                for _, step in steps:
+                    visits.count_step(model.architecture, tables, step)
             total += _learn_together(tables, steps)
         count += len(active)
         for i, lane in enumerate(lanes):

@@ -1,0 +1,39 @@
+#include "runs.hpp"
+
+#include <algorithm>
+
+namespace paravec {
+namespace {
+
+constexpr int64_t kRunTokens = 1 << 14, kRunDocuments = 32, kLongRun = 1 << 17;
+
+}  // namespace
+
+Runs::Runs(const Corpus& corpus, const Pass& pass) : corpus_(corpus), pass_(pass) {
+  int64_t tokens = 0, documents = 0;
+  for (int64_t i = 0; i < pass.count; ++i) {
+    tokens += corpus.offsets[pass.order[i] + 1] - corpus.offsets[pass.order[i]];
+    ++documents;
+    if ((tokens >= kRunTokens && documents >= kRunDocuments) || tokens >= kLongRun || i + 1 == pass.count) {
+      ends_.push_back(i + 1);
+      longest_ = std::max(longest_, tokens);
+      most_documents_ = std::max(most_documents_, documents);
+      tokens = documents = 0;
+    }
+  }
+}
+
+void Runs::documents(int64_t run, std::vector<Document>& out) const {
+  out.clear();
+  for (int64_t i = run ? ends_[run - 1] : 0; i < ends_[run]; ++i) {
+    const int64_t row = pass_.order[i], first = corpus_.offsets[row];
+    out.push_back({corpus_.tokens + first, corpus_.offsets[row + 1] - first, row, static_cast<uint64_t>(row), pass_.rates[i]});
+  }
+}
+
+float weight_of(int64_t visits, int learners) {
+  const float overlap = std::min(1.0f, static_cast<float>(visits) / kHotVisits);
+  return 1.0f / (1.0f + static_cast<float>(learners - 1) * overlap);
+}
+
+}  // namespace paravec

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "types.hpp"
+
+namespace paravec {
+
+struct Pass {
+  uint64_t seed;
+  uint32_t epoch;
+  const int64_t* order;
+  const float* rates;
+  int64_t count;
+};
+
+// A pass cut into runs: documents that one thread trains side by side. engines/base.py has the definition.
+class Runs {
+ public:
+  Runs(const Corpus& corpus, const Pass& pass);
+  int64_t count() const { return static_cast<int64_t>(ends_.size()); }
+  int64_t longest() const { return longest_; }  // in tokens
+  int64_t most_documents() const { return most_documents_; }
+  void documents(int64_t run, std::vector<Document>& out) const;
+
+ private:
+  const Corpus& corpus_;
+  const Pass& pass_;
+  std::vector<int64_t> ends_;
+  int64_t longest_ = 0, most_documents_ = 0;
+};
+
+// What part of its change to a row one of several learners adds. The changes of a row that is visited seldom add up. Those of
+// one that is visited often overlap (each has gone most of the way from the same start), and are averaged.
+float weight_of(int64_t visits, int learners);
+
+}  // namespace paravec
