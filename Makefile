@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src/core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint sanitize bench bench-corpus bench-life clean
+.PHONY: demo test lint sanitize bench bench-quick bench-corpus bench-life clean
 
 demo: $(VENV)/built
 	$(BIN)/paravec demo
@@ -21,11 +21,18 @@ lint: $(VENV)/built
 sanitize: $(VENV)/built
 	$(BIN)/python tests/sanitize.py
 
-# First reading of speed and error on IMDB beside gensim: make bench IMDB=path/to/aclImdb.tar.xz
+# Beside gensim on IMDB, all of it (hours) or a tenth (minutes): make bench-quick IMDB=path/to/aclImdb.tar.xz
+bench: $(VENV)/rivals
+	$(BIN)/python benchmarks/rival.py $(IMDB)
+	$(BIN)/python benchmarks/tables.py
+
+bench-quick: $(VENV)/rivals
+	$(BIN)/python benchmarks/rival.py $(IMDB) --quick
+	$(BIN)/python benchmarks/tables.py benchmarks/results/rival-quick.json
+
 # From text to token ids beside tokenizers and plain Python: make bench-corpus IMDB=path/to/aclImdb.tar.xz
-bench bench-corpus: $(VENV)/built
-	$(BIN)/pip install --quiet -e '.[bench]'
-	$(BIN)/python benchmarks/$(if $(filter bench,$@),imdb,corpus).py $(IMDB)
+bench-corpus: $(VENV)/rivals
+	$(BIN)/python benchmarks/corpus.py $(IMDB)
 
 # Opening, saving and the start of the command line, on a model of 10 million documents (5 GB of memory, 10 of disk).
 bench-life: $(VENV)/built
@@ -34,6 +41,10 @@ bench-life: $(VENV)/built
 $(VENV)/built: $(SOURCES)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(VENV)/rivals: $(VENV)/built
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
 	touch $@
 
 clean:
