@@ -19,7 +19,7 @@ T* Buffers::take(int64_t count) {
   return static_cast<T*>(block);
 }
 
-Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, bool copies) {
+Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_t copied) {
   const Architecture& a = task.architecture;
   Workspace& w = workspace;
   w.tally = {0.0, 1.0, 0};
@@ -30,8 +30,8 @@ Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, bool c
   } else {
     take_lanes(task, longest, path);
     const Parameters& p = task.parameters;
-    if (copies) w.outputs = take_copies(p.outputs, task.tables.n_targets - (a.output == Output::Hs), kHotOutputs);
-    if (copies && p.words.data) w.words_copied = take_copies(p.words, task.tables.n_words, kHotWords);
+    if (copied) w.outputs = take_copies(p.outputs, task.tables.n_targets - (a.output == Output::Hs), copied);
+    if (copied && p.words.data) w.words_copied = take_copies(p.words, task.tables.n_words, copied / 4);
   }
   if (a.output == Output::Softmax && (a.dm || !task.frozen)) take_batch(task);  // dbow infers without batches
 }
@@ -104,7 +104,7 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
 
 Copies Buffers::take_copies(const Matrix& shared, int64_t n_rows, int64_t bytes) {
   const int64_t count = std::min<int64_t>(n_rows, bytes / (4 * shared.stride));
-  return {count, take<float>(count * shared.stride), take<float>(count * shared.stride), take<int64_t>(count)};
+  return {count, take<float>(count * shared.stride), take<float>(count * shared.stride), take<int64_t>(count), nullptr, nullptr};
 }
 
 void Buffers::take_batch(const Task& task) {

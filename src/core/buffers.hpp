@@ -10,8 +10,8 @@ namespace paravec {
 // A thread's arrays, all zero: those of a Workspace.
 class Buffers {
  public:
-  // For runs of at most `longest` tokens, and with copies of the busiest rows.
-  Buffers(const Task& task, int64_t longest, int64_t longest_path, bool copies = false);
+  // For runs of at most `longest` tokens, and with copies of the busiest rows: so many bytes of U, a quarter of that of W.
+  Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_t copied = 0);
   Workspace workspace{};
 
  private:

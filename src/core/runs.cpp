@@ -16,6 +16,7 @@ Runs::Runs(const Corpus& corpus, const Pass& pass) : corpus_(corpus), pass_(pass
     ++documents;
     if ((tokens >= kRunTokens && documents >= kRunDocuments) || tokens >= kLongRun || i + 1 == pass.count) {
       ends_.push_back(i + 1);
+      tokens_ += tokens;
       longest_ = std::max(longest_, tokens);
       most_documents_ = std::max(most_documents_, documents);
       tokens = documents = 0;

@@ -20,6 +20,7 @@ class Runs {
  public:
   Runs(const Corpus& corpus, const Pass& pass);
   int64_t count() const { return static_cast<int64_t>(ends_.size()); }
+  int64_t tokens() const { return tokens_; }
   int64_t longest() const { return longest_; }  // in tokens
   int64_t most_documents() const { return most_documents_; }
   void documents(int64_t run, std::vector<Document>& out) const;
@@ -28,7 +29,7 @@ class Runs {
   const Corpus& corpus_;
   const Pass& pass_;
   std::vector<int64_t> ends_;
-  int64_t longest_ = 0, most_documents_ = 0;
+  int64_t tokens_ = 0, longest_ = 0, most_documents_ = 0;
 };
 
 // What part of its change to a row one of several learners adds. The changes of a row that is visited seldom add up. Those of

@@ -10,6 +10,8 @@
 namespace paravec {
 namespace {
 
+constexpr int64_t kRunsToCopy = 16;
+
 // Adds a share of what this thread changed to the shared numbers, and takes those over.
 void merge(float* shared, float* mine, float* before, int64_t count, float share) {
   for (int64_t i = 0; i < count; ++i) {
@@ -57,25 +59,27 @@ class BiasColumn {
 bool train_freely(const Kernels& kernels, const Task& task, const Runs& runs, int threads, StopFlag& stop,
                   const std::function<bool()>& interrupted, std::vector<Tally>& tallies) {
   const int64_t path = longest_path(task.tables);
-  const bool copies = threads > 1 && task.architecture.output != Output::Softmax;
+  // Copies are merged between runs. Where those are few, copies would be old, and threads are not long in each other's way.
+  const bool many = runs.count() >= kRunsToCopy * threads;
+  const int64_t copied = threads > 1 && many && task.architecture.output != Output::Softmax ? kCopied : 0;
   Dealer dealer(runs.count(), 1);
   std::mutex merging;
   tallies.resize(threads);
   return run_threads(threads, stop, [&](int thread) {
-    Buffers buffers(task, runs.longest(), path, copies);
+    Buffers buffers(task, runs.longest(), path, copied);
     Workspace& w = buffers.workspace;
     const auto merge_now = [&] {
       const std::lock_guard<std::mutex> lock(merging);
       merge_all(task.parameters.outputs, w.outputs, threads);
       merge_all(task.parameters.words, w.words_copied, threads);
     };
-    if (copies) merge_now();  // nothing has changed: takes the shared rows over
+    if (copied) merge_now();  // nothing has changed: takes the shared rows over
     Dealer::Run run;
     std::vector<Document> documents;
     while (!stop.raised() && dealer.next(run)) {
       runs.documents(run.begin, documents);
       kernels.train(task, w, documents.data(), static_cast<int64_t>(documents.size()));
-      if (copies) merge_now();
+      if (copied) merge_now();
     }
     if (!stop.raised()) kernels.flush(task, w);
     tallies[thread] = w.tally;

@@ -23,7 +23,7 @@ enum Purpose : uint32_t {
 constexpr int kAlignment = 64;  // rows of U and W start on a cache line ...
 constexpr int kRowMultiple = 16;  // ... so their length is a multiple of this many floats, the rest zero
 constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple of this
-constexpr int64_t kHotOutputs = 1 << 20, kHotWords = 1 << 18;  // bytes of the busiest rows of U and W, which each of several threads copies
+constexpr int64_t kCopied = 1 << 20;  // bytes of the busiest rows of U of which each of several threads has a copy; of W a quarter
 constexpr int64_t kNear = 1 << 16;  // numbers of the busiest rows of U, which need not be fetched ahead
 constexpr float kHotVisits = 2048.0f;  // visits of a row between merges from which on the threads' changes are averaged
 constexpr int kTogether = 4;  // documents that learn together
