@@ -3,7 +3,8 @@
     python benchmarks/scaling.py aclImdb.tar.xz [--threads 1 2 4 8 16] [--rounds 3] [--error]
 
 One epoch over the 75,000 training reviews, 100 dimensions; training alone is timed. Numbers of threads, with
-``deterministic`` and without, take turns, and medians count. ``--error`` adds the test error at the fewest and the
+``deterministic`` and without, take turns, and medians count. Beside them stand as many trainings at once that share
+nothing, as the limit of what threads could reach. ``--error`` adds the test error at the fewest and the
 most threads (10 epochs, test reviews inferred, logistic regression). It needs NumPy and scikit-learn only; from a
 checkout with a built core, ``PYTHONPATH=src`` is enough.
 """
@@ -15,14 +16,19 @@ import json
 import random
 import statistics
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from machine import described
 from paravec.corpus import Corpus
 from paravec.corpus.encoder import learn
+from paravec.draws import document_order
 from paravec.engines import engine_for
-from paravec.engines.base import Tables
+from paravec.engines.base import Pass, Tables
+from paravec.engines.cpu import CpuEngine
 from paravec.initial import initial_model
 from paravec.settings import Settings
 from paravec.training import Run, Training
@@ -49,6 +55,24 @@ def seconds_of(settings: Settings, vocabulary: Vocabulary, corpus: Corpus) -> fl
     return time.perf_counter() - began
 
 
+def seconds_apart(settings: Settings, vocabulary: Vocabulary, corpus: Corpus, threads: int) -> float:
+    """The same work by as many trainings at once, each with parameters of its own: what sharing them costs."""
+    architecture = settings.architectures()[0]
+    tables = Tables.of(architecture, vocabulary, settings.sample)
+    orders = np.array_split(document_order(0, 0, architecture.is_dm, len(corpus)), threads)
+    rate = np.float32(settings.rate(architecture))
+    models = [initial_model(architecture, vocabulary, tables, len(corpus), 0) for _ in orders]
+
+    def train(which: int) -> None:
+        work = Pass(0, 0, orders[which], np.full(len(orders[which]), rate, dtype=np.float32))
+        CpuEngine(1).train(models[which], corpus, tables, work)
+
+    with ThreadPoolExecutor(threads) as pool:
+        began = time.perf_counter()
+        list(pool.map(train, range(threads)))
+        return time.perf_counter() - began
+
+
 def speeds(model: str, vocabulary: Vocabulary, corpus: Corpus, chosen: argparse.Namespace) -> list[dict[str, Any]]:
     """A row for each number of threads, with `deterministic` and without."""
     ways = [(deterministic, threads) for deterministic in (False, True) for threads in chosen.threads]
@@ -59,6 +83,9 @@ def speeds(model: str, vocabulary: Vocabulary, corpus: Corpus, chosen: argparse.
                 **MODELS[model], vector_size=chosen.dimension, epochs=1, n_jobs=threads, deterministic=deterministic
             )
             times[deterministic, threads].append(seconds_of(settings, vocabulary, corpus))
+    alone = Settings(**MODELS[model], vector_size=chosen.dimension, epochs=1)
+    apart = [seconds_apart(alone, vocabulary, corpus, max(chosen.threads)) for _ in range(chosen.rounds)]
+    print(f"{model}, {max(chosen.threads)} trainings apart: {len(corpus.tokens) / statistics.median(apart) / 1e6:.2f}")
     rates = {way: len(corpus.tokens) / statistics.median(found) / 1e6 for way, found in times.items()}
     return [
         {
@@ -68,6 +95,7 @@ def speeds(model: str, vocabulary: Vocabulary, corpus: Corpus, chosen: argparse.
             "m_words_a_second": rates[deterministic, threads],
             "speed_up": rates[deterministic, threads] / rates[deterministic, chosen.threads[0]],
             "seconds": times[deterministic, threads],
+            "seconds_apart": apart if threads == max(chosen.threads) else [],
         }
         for deterministic, threads in ways
     ]
