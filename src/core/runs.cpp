@@ -1,11 +1,13 @@
 #include "runs.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace paravec {
 namespace {
 
 constexpr int64_t kRunTokens = 1 << 14, kRunDocuments = 32, kLongRun = 1 << 17;
+constexpr double kManyVisits = 32.0;
 
 }  // namespace
 
@@ -33,8 +35,9 @@ void Runs::documents(int64_t run, std::vector<Document>& out) const {
 }
 
 float weight_of(int64_t visits, int learners) {
-  const float overlap = std::min(1.0f, static_cast<float>(visits) / kHotVisits);
-  return 1.0f / (1.0f + static_cast<float>(learners - 1) * overlap);
+  if (visits == 0) return 1.0f;
+  const double left = std::exp(-static_cast<double>(visits) / kManyVisits);
+  return static_cast<float>((1.0 - std::pow(left, learners)) / (learners * (1.0 - left)));
 }
 
 }  // namespace paravec

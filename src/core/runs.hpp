@@ -32,8 +32,9 @@ class Runs {
   int64_t tokens_ = 0, longest_ = 0, most_documents_ = 0;
 };
 
-// What part of its change to a row one of several learners adds. The changes of a row that is visited seldom add up. Those of
-// one that is visited often overlap (each has gone most of the way from the same start), and are averaged.
+// What part of its change to a row one of several learners adds. A row goes a part of the rest of its way at every visit. If
+// `left` is the part that is left after the visits of one learner, left^n is after those of n, one after another; and that
+// is how far the sum of their changes, each from the same start, may go. Few visits: all of it; many: the mean.
 float weight_of(int64_t visits, int learners);
 
 }  // namespace paravec

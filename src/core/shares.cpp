@@ -24,27 +24,47 @@ int64_t shares_of(const Task& task, const Runs& runs) {
 struct Free {
   void operator()(void* p) const { std::free(p); }
 };
+using Room = std::unique_ptr<void, Free>;
 
-// The rows of one matrix that a run has changed: first as they are now, then by how much they have changed.
+// Room for so many rows; only what is used of it takes memory.
+Room room(const Matrix& shared, int64_t rows) {
+  if (!shared.data) return {};
+  Room found(std::aligned_alloc(kAlignment, static_cast<size_t>(std::max<int64_t>(rows, 1) * shared.stride) * sizeof(float)));
+  if (!found) throw std::bad_alloc();
+  return found;
+}
+
+// A thread's copies of the rows that a run needs. They are its own, and not those of the run, to stay in its cache.
+class OwnCopies {
+ public:
+  OwnCopies(const Matrix& shared, int64_t n_rows, int64_t most)
+      : rows_(room(shared, most)), visits_(most), places_(n_rows, -1), ids_(most) {}
+  Copies copies() { return {0, static_cast<float*>(rows_.get()), nullptr, visits_.data(), places_.data(), ids_.data()}; }
+
+ private:
+  Room rows_;
+  std::vector<int64_t> visits_;
+  std::vector<int32_t> places_, ids_;
+};
+
+// The changes that a run has made to the rows of one matrix.
 class Changes {
  public:
-  Changes(const Matrix& shared, int64_t most) : shared_(shared), ids_(most), visits_(most) {
-    if (!shared.data) return;
-    // Not touched before it is used, so that only what is used takes memory.
-    rows_.reset(std::aligned_alloc(kAlignment, static_cast<size_t>(std::max<int64_t>(most, 1) * shared.stride) * sizeof(float)));
-    if (!rows_) throw std::bad_alloc();
-  }
+  Changes(const Matrix& shared, int64_t most) : shared_(shared), rows_(room(shared, most)), ids_(most), visits_(most) {}
 
-  Copies copies(int32_t* places) { return {0, rows(), nullptr, visits_.data(), places, ids_.data()}; }
-
-  void close(const Copies& used) {
-    count_ = used.count;
+  // Takes over what a thread has learned on its copies, and empties them.
+  void take(Copies& copies) {
+    count_ = copies.count;
     for (int64_t i = 0; i < count_; ++i) {
-      used.places[ids_[i]] = -1;
-      float* row = rows() + i * shared_.stride;
+      ids_[i] = copies.ids[i];
+      visits_[i] = copies.visits[i];
+      copies.places[ids_[i]] = -1;
+      float* change = rows() + i * shared_.stride;
+      const float* now = copies.rows + i * shared_.stride;
       const float* before = shared_.data + ids_[i] * shared_.stride;
-      for (int64_t j = 0; j < shared_.stride; ++j) row[j] -= before[j];
+      for (int64_t j = 0; j < shared_.stride; ++j) change[j] = now[j] - before[j];
     }
+    copies.count = 0;
   }
 
   // Adds the changes of rows [begin, end).
@@ -62,7 +82,7 @@ class Changes {
   float* rows() const { return static_cast<float*>(rows_.get()); }
   Matrix shared_;
   int64_t count_ = 0;
-  std::unique_ptr<void, Free> rows_;
+  Room rows_;
   std::vector<int32_t> ids_;
   std::vector<int64_t> visits_;
 };
@@ -78,10 +98,11 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
   const int64_t path = longest_path(task.tables);
   const int64_t rows_a_step = a.output == Output::Hs ? path : a.negative + 1;
   const int64_t shares = shares_of(task, runs);
+  const int64_t most_outputs = std::min(n_outputs, steps * rows_a_step), most_words = std::min(n_words, runs.longest() + 1);
   std::vector<Changes> outputs, words;
   for (int64_t s = 0; s < shares; ++s) {
-    outputs.emplace_back(p.outputs, std::min(n_outputs, steps * rows_a_step));
-    words.emplace_back(p.words, std::min(n_words, runs.longest() + 1));
+    outputs.emplace_back(p.outputs, most_outputs);
+    words.emplace_back(p.words, most_words);
   }
   tallies.assign(runs.count(), {0.0, 1.0, 0});
 
@@ -97,12 +118,12 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
 
   return run_threads(threads, stop, [&](int thread) {
     std::unique_ptr<Buffers> buffers;
-    std::vector<int32_t> output_places, word_places;
+    std::unique_ptr<OwnCopies> own_outputs, own_words;
     std::vector<Document> documents;
     try {
       buffers = std::make_unique<Buffers>(task, runs.longest(), path);
-      output_places.assign(n_outputs, -1);
-      word_places.assign(n_words, -1);
+      own_outputs = std::make_unique<OwnCopies>(p.outputs, n_outputs, most_outputs);
+      own_words = std::make_unique<OwnCopies>(p.words, n_words, most_words);
       documents.reserve(runs.most_documents());
     } catch (...) {  // the others must not wait for this one
       stop.raise();
@@ -111,17 +132,17 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
       throw;
     }
     Workspace& w = buffers->workspace;
+    w.outputs = own_outputs->copies();
+    w.words_copied = own_words->copies();
     while (!done) {
       const int64_t end = std::min(first + shares, runs.count());
       for (int64_t run; !stop.raised() && (run = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < end;) {
         const int64_t s = run - first;
-        w.outputs = outputs[s].copies(output_places.data());
-        w.words_copied = words[s].copies(word_places.data());
         w.tally = {0.0, 1.0, 0};
         runs.documents(run, documents);
         kernels.train(task, w, documents.data(), static_cast<int64_t>(documents.size()));
-        outputs[s].close(w.outputs);
-        words[s].close(w.words_copied);
+        outputs[s].take(w.outputs);
+        words[s].take(w.words_copied);
         tallies[run] = w.tally;
       }
       trained.arrive_and_wait();

@@ -12,23 +12,38 @@ namespace {
 
 constexpr int64_t kRunsToCopy = 16;
 
-// Adds a share of what this thread changed to the shared numbers, and takes those over.
-void merge(float* shared, float* mine, float* before, int64_t count, float share) {
+// Adds a part of what this thread changed to the shared numbers, and takes those over.
+void merge_row(float* shared, float* mine, float* before, int64_t count, float weight) {
   for (int64_t i = 0; i < count; ++i) {
-    shared[i] += share * (mine[i] - before[i]);
+    shared[i] += weight * (mine[i] - before[i]);
     mine[i] = before[i] = shared[i];
   }
 }
 
 // Busy rows would bounce between the caches of threads that share them, so between merges each thread learns on copies.
-void merge_all(const Matrix& shared, const Copies& copies, int threads) {
-  for (int64_t row = 0; row < copies.count; ++row) {
-    const float share = weight_of(copies.visits[row], threads);
-    const int64_t at = row * shared.stride;
-    merge(shared.data + at, copies.rows + at, copies.before + at, shared.stride, share);
-    copies.visits[row] = 0;
+// Rows are locked block by block, and every thread begins at another one.
+class Merger {
+ public:
+  explicit Merger(int threads) : threads_(threads) {}
+
+  void merge(const Matrix& shared, const Copies& copies, int thread) {
+    for (int64_t turn = 0; turn < kBlocks; ++turn) {
+      const int64_t block = (turn + thread * kBlocks / threads_) % kBlocks;
+      const std::lock_guard<std::mutex> lock(locks_[block]);
+      for (int64_t row = copies.count * block / kBlocks; row < copies.count * (block + 1) / kBlocks; ++row) {
+        const int64_t at = row * shared.stride;
+        const float weight = weight_of(copies.visits[row], threads_);
+        merge_row(shared.data + at, copies.rows + at, copies.before + at, shared.stride, weight);
+        copies.visits[row] = 0;
+      }
+    }
   }
-}
+
+ private:
+  static constexpr int64_t kBlocks = 64;
+  int threads_;
+  std::mutex locks_[kBlocks];
+};
 
 // Hierarchical softmax trains its bias as one more column of U, behind those of h, where 1 stands in h.
 class BiasColumn {
@@ -63,15 +78,14 @@ bool train_freely(const Kernels& kernels, const Task& task, const Runs& runs, in
   const bool many = runs.count() >= kRunsToCopy * threads;
   const int64_t copied = threads > 1 && many && task.architecture.output != Output::Softmax ? kCopied : 0;
   Dealer dealer(runs.count(), 1);
-  std::mutex merging;
+  Merger outputs(threads), words(threads);
   tallies.resize(threads);
   return run_threads(threads, stop, [&](int thread) {
     Buffers buffers(task, runs.longest(), path, copied);
     Workspace& w = buffers.workspace;
     const auto merge_now = [&] {
-      const std::lock_guard<std::mutex> lock(merging);
-      merge_all(task.parameters.outputs, w.outputs, threads);
-      merge_all(task.parameters.words, w.words_copied, threads);
+      outputs.merge(task.parameters.outputs, w.outputs, thread);
+      words.merge(task.parameters.words, w.words_copied, thread);
     };
     if (copied) merge_now();  // nothing has changed: takes the shared rows over
     Dealer::Run run;

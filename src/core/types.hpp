@@ -25,7 +25,6 @@ constexpr int kRowMultiple = 16;  // ... so their length is a multiple of this m
 constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple of this
 constexpr int64_t kCopied = 1 << 20;  // bytes of the busiest rows of U of which each of several threads has a copy; of W a quarter
 constexpr int64_t kNear = 1 << 16;  // numbers of the busiest rows of U, which need not be fetched ahead
-constexpr float kHotVisits = 2048.0f;  // visits of a row between merges from which on the threads' changes are averaged
 constexpr int kTogether = 4;  // documents that learn together
 constexpr int kBlock = 5;  // nodes of the tree handled together
 constexpr int kChunk = 256;  // steps whose noise is drawn at once; the stop flag is looked at as often

@@ -248,19 +248,19 @@ inline void learn(const Task& task, Workspace& w, Lane& lane) {
 // --- Rounds ---
 
 // Fetches what a lane's step will need of U and W, and for the steps behind it of the tables that say where that is.
-inline void look_ahead(const Task& task, const Lane& lane, int64_t step) {
+inline void look_ahead(const Task& task, const Workspace& w, const Lane& lane, int64_t step) {
   const Tables& tables = task.tables;
   const int64_t left = lane.end - step;
   if (left < 1 || by_word(task, lane)) return;
   const auto target = [&](int64_t ahead) { return lane.targets[lane.order ? lane.order[step + ahead] : step + ahead]; };
   if (task.architecture.dm) {  // the word that enters the window
     const int64_t entering = step + (task.architecture.both ? task.architecture.window : 0);
-    if (entering < lane.count) prefetch(row_of(task.parameters.words, lane.targets[entering]), task.architecture.word_row);
+    if (entering < lane.count) prefetch_row(task.parameters.words, w.words_copied, lane.targets[entering], task.architecture.word_row);
   }
-  if (task.architecture.output == Output::Negative) return prefetch_output(task, target(0));
+  if (task.architecture.output == Output::Negative) return prefetch_output(task, w, target(0));
   for (int64_t i = tables.path_offsets[target(0) + 1] - 1; i >= tables.path_offsets[target(0)]; --i) {
     if (is_near(task, tables.path_nodes[i])) break;  // and so are those above it
-    prefetch_output(task, tables.path_nodes[i]);
+    prefetch_output(task, w, tables.path_nodes[i]);
   }
   if (left < 2) return;
   const int64_t first = tables.path_offsets[target(1)];
@@ -323,13 +323,17 @@ void train(const Task& task, Workspace& w, const Document* documents, int64_t co
       if (a.dm) find_context(task, lane);
       add_to_batch(task, w, {lane.document.row, target_of(lane), word, lane.document.rate}, lane.context + (word ? lane.slot : 0));
     } else {
-      if (a.output == Output::Negative) collect_noise(task, w, noise);
+      if (a.output == Output::Negative) {
+        collect_noise(task, w, noise);
+        if ((number + 1) % kChunk)
+          for (int k = 0; k < a.negative; ++k) prefetch_output(task, w, noise[a.negative + k]);
+      }
       for (int l = 0; l < n; l += kTogether) {
         const int end = l + kTogether < n ? l + kTogether : n;
         if (end < n) {
-          for (int k = end; k < n && k < end + kTogether; ++k) look_ahead(task, *w.active[k], w.active[k]->at);
+          for (int k = end; k < n && k < end + kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at);
         } else {
-          for (int k = 0; k < n && k < kTogether; ++k) look_ahead(task, *w.active[k], w.active[k]->at + 1);
+          for (int k = 0; k < n && k < kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at + 1);
         }
         learn_together(task, w, sums, w.active + l, end - l);
       }

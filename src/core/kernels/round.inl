@@ -258,8 +258,13 @@ inline void prefetch(const float* row, int length) {
 // Whether a row is busy enough to be in a near cache anyway.
 inline bool is_near(const Task& task, int64_t id) { return id * task.parameters.outputs.stride < kNear; }
 
-inline void prefetch_output(const Task& task, int64_t id) {
-  if (!is_near(task, id)) prefetch(row_of(task.parameters.outputs, id), task.architecture.row);
+inline void prefetch_row(const Matrix& shared, const Copies& copies, int64_t id, int length) {
+  const int32_t place = copies.places ? copies.places[id] : -1;
+  prefetch(place < 0 ? row_of(shared, id) : copies.rows + place * shared.stride, length);
+}
+
+inline void prefetch_output(const Task& task, const Workspace& w, int64_t id) {
+  if (!is_near(task, id)) prefetch_row(task.parameters.outputs, w.outputs, id, task.architecture.row);
 }
 
 // --- Documents that learn together ---

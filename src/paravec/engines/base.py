@@ -16,7 +16,7 @@ from paravec.model import Model
 from paravec.vocab import Noise, Vocabulary, keep_thresholds
 
 RUN_TOKENS, RUN_DOCUMENTS, LONG_RUN = 1 << 14, 32, 1 << 17
-MOST_SHARES, RUNS_A_SHARE, ROOM_OF_SHARES, MANY_VISITS = 16, 8, 1 << 30, 2048
+MOST_SHARES, RUNS_A_SHARE, ROOM_OF_SHARES, MANY_VISITS = 16, 8, 1 << 30, 32
 FULL_EVIDENCE = 50  # targets of a document after which `infer_l2` has doubled
 
 
@@ -122,10 +122,12 @@ def n_shares(architecture: Architecture, n_targets: int, runs: list[int]) -> int
 def weight_of(visits: NDArray[np.int64], shares: int) -> NDArray[np.float64]:
     """What part of its change to a row one of several shares adds.
 
-    The changes of a row that is visited seldom add up. Those of one that is visited often overlap (each share has gone
-    most of the way from the same start), and are averaged.
+    A row goes a part of the rest of its way at every visit. If `left` is the part that is left after the visits of one
+    share, left^n is after those of n, one after another; and that is how far the sum of their changes, each from the
+    same start, may go. Few visits: all of it; many: the mean.
     """
-    return 1 / (1 + (shares - 1) * np.minimum(1, visits / MANY_VISITS))
+    left = np.exp(-np.maximum(visits, 1e-9) / MANY_VISITS)
+    return (1 - left**shares) / (shares * (1 - left))
 
 
 def _padded(columns: int) -> int:
