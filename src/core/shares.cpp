@@ -67,10 +67,10 @@ class Changes {
     copies.count = 0;
   }
 
-  // Adds the changes of rows [begin, end).
-  void add(int64_t begin, int64_t end, int64_t shares) const {
+  // Adds the changes of every n-th row, n being the number of threads. (The first rows are busier than the last.)
+  void add(int thread, int threads, int64_t shares) const {
     for (int64_t i = 0; i < count_; ++i) {
-      if (ids_[i] < begin || ids_[i] >= end) continue;
+      if (ids_[i] % threads != thread) continue;
       const float weight = weight_of(visits_[i], static_cast<int>(shares));
       float* to = shared_.data + ids_[i] * shared_.stride;
       const float* change = rows() + i * shared_.stride;
@@ -148,8 +148,8 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
       trained.arrive_and_wait();
       if (!stop.raised())
         for (int64_t s = 0; s < end - first; ++s) {
-          outputs[s].add(n_outputs * thread / threads, n_outputs * (thread + 1) / threads, end - first);
-          words[s].add(n_words * thread / threads, n_words * (thread + 1) / threads, end - first);
+          outputs[s].add(thread, threads, end - first);
+          words[s].add(thread, threads, end - first);
         }
       merged.arrive_and_wait();
     }

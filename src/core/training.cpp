@@ -10,7 +10,7 @@
 namespace paravec {
 namespace {
 
-constexpr int64_t kRunsToCopy = 16;
+constexpr int64_t kRunsOfAThread = 4;  // copies are merged between runs, and would be old if those were few
 
 // Adds a part of what this thread changed to the shared numbers, and takes those over.
 void merge_row(float* shared, float* mine, float* before, int64_t count, float weight) {
@@ -74,9 +74,7 @@ class BiasColumn {
 bool train_freely(const Kernels& kernels, const Task& task, const Runs& runs, int threads, StopFlag& stop,
                   const std::function<bool()>& interrupted, std::vector<Tally>& tallies) {
   const int64_t path = longest_path(task.tables);
-  // Copies are merged between runs. Where those are few, copies would be old, and threads are not long in each other's way.
-  const bool many = runs.count() >= kRunsToCopy * threads;
-  const int64_t copied = threads > 1 && many && task.architecture.output != Output::Softmax ? kCopied : 0;
+  const int64_t copied = threads > 1 && task.architecture.output != Output::Softmax ? kCopied : 0;
   Dealer dealer(runs.count(), 1);
   Merger outputs(threads), words(threads);
   tallies.resize(threads);
@@ -136,7 +134,7 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
     deterministic = false;
     threads = 1;
   }
-  threads = static_cast<int>(std::clamp<int64_t>(runs.count(), 1, threads));
+  threads = static_cast<int>(std::clamp<int64_t>(deterministic ? runs.count() : runs.count() / kRunsOfAThread, 1, threads));
   std::vector<Tally> tallies;
   const bool complete = deterministic ? train_in_shares(kernels, task, runs, threads, stop, interrupted, tallies)
                                       : train_freely(kernels, task, runs, threads, stop, interrupted, tallies);
