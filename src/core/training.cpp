@@ -10,7 +10,7 @@
 namespace paravec {
 namespace {
 
-constexpr int64_t kRunsOfAThread = 4;  // copies are merged between runs, and would be old if those were few
+constexpr int64_t kRunsOfAThread = 8;  // copies are merged between runs, and would be old if those were few
 
 // Adds a part of what this thread changed to the shared numbers, and takes those over.
 void merge_row(float* shared, float* mine, float* before, int64_t count, float weight) {
