@@ -1,6 +1,7 @@
-"""One reading of a benchmark, in a process of its own: ``reading.py MODULE FUNCTION``, run by ``beside.readings``.
+"""Readings of a benchmark, in a process of their own: ``reading.py MODULE FUNCTION``, run by ``beside.readings``.
 
-Arguments come as JSON on standard input, and the answer is the last line of standard output.
+Arguments come as JSON, the first line of standard input, and answers are lines of standard output. A function that
+yields answers is asked for the next one by every further line.
 """
 
 from __future__ import annotations
@@ -11,5 +12,9 @@ from importlib import import_module
 
 if __name__ == "__main__":
     module, function = sys.argv[1:]
-    arguments = json.loads(sys.stdin.read())
-    print(json.dumps(getattr(import_module(module), function)(**arguments)))
+    answer = getattr(import_module(module), function)(**json.loads(sys.stdin.readline()))
+    if isinstance(answer, dict):
+        print(json.dumps(answer))
+    else:
+        for _ in sys.stdin:
+            print(json.dumps(next(answer)), flush=True)

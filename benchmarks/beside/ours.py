@@ -5,8 +5,10 @@ scikit-learn is imported where it is needed: its memory is not that of training.
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,27 +26,31 @@ from paravec.settings import Settings
 from paravec.training import Run, Training
 
 
-def train(folder: str, model: str, dimension: int, documents: int, threads: int) -> dict[str, Any]:
-    """One epoch over the first documents, with vectors for all of them and the whole vocabulary."""
+def train(folder: str, model: str, dimension: int, documents: int, threads: int) -> Iterator[dict[str, Any]]:
+    """Epochs over the first documents, with vectors for all of them and the whole vocabulary.
+
+    The first answer comes when all is ready; it is that of an epoch over a hundredth of the documents.
+    """
     out = Path(folder) / "corpus"
     shutil.rmtree(out, ignore_errors=True)
     encoded = paravec.encode(Path(folder) / "train.txt", out, tokenizer="whitespace", min_count=2, n_jobs=threads)
     memory = Beyond()
-    corpus = _first(encoded.documents, documents)
     settings = Settings(**MODELS[model].ours, vector_size=dimension, epochs=1, n_jobs=threads)
     architecture = settings.architectures()[0]
     tables = Tables.of(architecture, encoded.vocabulary, settings.sample)
-    run = Run(initial_model(architecture, encoded.vocabulary, tables, len(corpus), 0))
-    training = Training(engine_for(settings, training=True), run, corpus, tables, settings, 0)
-    began = time.perf_counter()
-    training.train()
-    seconds = time.perf_counter() - began
-    return {
-        "seconds": seconds,
-        "words": len(corpus.tokens),
-        "vocabulary": len(encoded.vocabulary.words),
-        **memory.told(),
-    }
+    made = initial_model(architecture, encoded.vocabulary, tables, len(encoded.documents), 0)
+    for some in (max(1, documents // 100), *itertools.repeat(documents, 100)):
+        corpus = _first(encoded.documents, some)
+        training = Training(engine_for(settings, training=True), Run(made), corpus, tables, settings, 0)
+        began = time.perf_counter()
+        training.train()
+        seconds = time.perf_counter() - began
+        yield {
+            "seconds": seconds,
+            "words": len(corpus.tokens),
+            "vocabulary": len(encoded.vocabulary.words),
+            **memory.told(),
+        }
 
 
 def _first(corpus: Corpus, documents: int) -> Corpus:

@@ -12,7 +12,7 @@ from typing import Any
 
 from beside.material import Material
 from beside.models import MODELS
-from beside.readings import Results, reading, whole
+from beside.readings import Results, Turns, reading, whole
 
 MODES = ("iterable", "file")
 THEIR_EPOCHS = 20  # of gensim's inference
@@ -61,13 +61,18 @@ def _train(bench: Bench, model: str, dimension: int) -> None:
     bench.material.first(documents)
     work = {"folder": bench.folder, "model": model, "dimension": dimension, "documents": documents}
     work["threads"] = chosen.threads
-    readings: dict[str, list[dict[str, Any]]] = {"paravec": [], "gensim iterable": [], "gensim file": []}
+    turns = {"paravec": Turns("ours.train", **work)}
+    turns |= {f"gensim {mode}": Turns("theirs.train", **work, mode=mode) for mode in MODES}
+    for each in turns.values():
+        each.take()  # is ready, and has read and written its memory once
+    readings: dict[str, list[dict[str, Any]]] = {program: [] for program in turns}
     for _ in range(chosen.rounds):
-        readings["paravec"].append(reading("ours.train", **work))
-        for mode in MODES:
-            readings[f"gensim {mode}"].append(reading("theirs.train", **work, mode=mode))
+        for program, each in turns.items():
+            readings[program].append(each.take())
         row = _speeds(readings) | {"documents": documents, "threads": chosen.threads}
         bench.results.put("training", bench.key(model, dimension), row)
+    for each in turns.values():
+        each.end()
     rates = ", ".join(f"{program} {rate:.2f}" for program, rate in row["m_words_a_second"].items())
     print(f"{model}, {dimension} dimensions: {rates} M words/s; {row['ratio']:.1f} times", flush=True)
 

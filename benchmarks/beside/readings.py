@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,40 @@ def reading(what: str, **arguments: Any) -> dict[str, Any]:
     command = [sys.executable, str(_HERE.parent / "reading.py"), f"beside.{module}", function]
     answer: dict[str, Any] = json.loads(_last_line(command, json.dumps(arguments, default=str)))
     return answer
+
+
+class Turns:
+    """A program that stays, and gives a reading whenever it is its turn; what they have in common is made once."""
+
+    def __init__(self, what: str, **arguments: Any) -> None:
+        module, function = what.split(".")
+        command = [sys.executable, str(_HERE.parent / "reading.py"), f"beside.{module}", function]
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True
+        )
+        self._say(json.dumps(arguments, default=str))
+
+    def take(self) -> dict[str, Any]:
+        """The next reading."""
+        self._say("go")
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            self._errors.seek(0)
+            raise RuntimeError(f"a reading failed:\n{self._errors.read()[-3000:]}")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def end(self) -> None:
+        """Lets the program go."""
+        self._process.communicate()
+        self._errors.close()
+
+    def _say(self, line: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
 
 
 def whole(program: str, *arguments: Any) -> dict[str, float]:

@@ -5,9 +5,11 @@ scikit-learn is imported where it is needed: its memory is not that of training.
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import sys
 import time
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -36,22 +38,26 @@ class Counted(Doc2Vec):  # type: ignore[misc]
         self.raw_words = raw_word_count
 
 
-def train(folder: str, model: str, dimension: int, documents: int, threads: int, mode: str) -> dict[str, Any]:
-    """One epoch over the first documents, with vectors for all of them and the whole vocabulary."""
+def train(folder: str, model: str, dimension: int, documents: int, threads: int, mode: str) -> Iterator[dict[str, Any]]:
+    """Epochs over the first documents, with vectors for all of them and the whole vocabulary, as in `ours`."""
     material = Material(Path(folder))
-    part, whole = material.first(documents), str(material.folder / "train.txt")
-    source: dict[str, Any] = {"corpus_file": str(part)} if mode == "file" else {"corpus_iterable": _tagged(part)}
+    whole = str(material.folder / "train.txt")
+    sources = {}
+    for some in {max(1, documents // 100), documents}:
+        part = material.first(some)
+        sources[some] = {"corpus_file": str(part)} if mode == "file" else {"corpus_iterable": _tagged(part)}
     rival = Counted(**for_gensim(model, dimension, threads), epochs=1)
     rival.build_vocab(corpus_iterable=TaggedLineDocument(whole))
-    n_words = material.words(documents)
-    began = time.perf_counter()
-    rival.train(**source, total_examples=documents, total_words=n_words, epochs=1)
-    return {
-        "seconds": time.perf_counter() - began,
-        "share": rival.raw_words / n_words,  # of the words of these documents
-        "vocabulary": len(rival.wv) - rival.dm_concat,  # less its NULL word
-        **rival.memory.told(),
-    }
+    for some in (max(1, documents // 100), *itertools.repeat(documents, 100)):
+        n_words = material.words(some)
+        began = time.perf_counter()
+        rival.train(**sources[some], total_examples=some, total_words=n_words, epochs=1)
+        yield {
+            "seconds": time.perf_counter() - began,
+            "share": rival.raw_words / n_words,  # of the words of these documents
+            "vocabulary": len(rival.wv) - rival.dm_concat,  # less its NULL word
+            **rival.memory.told(),
+        }
 
 
 def _tagged(path: Path) -> list[TaggedDocument]:

@@ -10,7 +10,8 @@
 namespace paravec {
 namespace {
 
-constexpr int64_t kRunsOfAThread = 8;  // copies are merged between runs, and would be old if those were few
+// Copies are merged between runs, and would be old if those were few.
+constexpr int64_t kRunsOfAThread = 4, kRunsOfThreads = 16;
 
 // Adds a part of what this thread changed to the shared numbers, and takes those over.
 void merge_row(float* shared, float* mine, float* before, int64_t count, float weight) {
@@ -134,7 +135,8 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
     deterministic = false;
     threads = 1;
   }
-  threads = static_cast<int>(std::clamp<int64_t>(deterministic ? runs.count() : runs.count() / kRunsOfAThread, 1, threads));
+  const int64_t most = deterministic ? runs.count() : runs.count() < kRunsOfThreads ? 1 : runs.count() / kRunsOfAThread;
+  threads = static_cast<int>(std::clamp<int64_t>(most, 1, threads));
   std::vector<Tally> tallies;
   const bool complete = deterministic ? train_in_shares(kernels, task, runs, threads, stop, interrupted, tallies)
                                       : train_freely(kernels, task, runs, threads, stop, interrupted, tallies);

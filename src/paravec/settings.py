@@ -128,7 +128,9 @@ class Settings(Encoding):
     negative: int = _setting(5, "noise words for each target")
     logit: str = _setting("dot", "dot or cosine")
     cosine_scale: float = _setting(6.0, "what the cosine is multiplied by")
-    batch_size: int = _setting(16, "targets of one step: of as many documents, or with the exact softmax in a row")
+    batch_size: int | None = _setting(
+        None, "documents side by side, with common noise words; of softmax: targets of a step"
+    )
     train_words: bool = _setting(False, "train skip-gram word vectors beside dbow")
     freeze_words: bool = _setting(False, "keep given word vectors as they are")
     sample: float = _setting(0.0, "threshold of sub-sampling of frequent words; 0 for none")
@@ -214,7 +216,7 @@ class Settings(Encoding):
             negative=self.negative if self.output == "negative" else 0,
             logit=self.logit,
             cosine_scale=self.cosine_scale,
-            batch_size=self.batch_size,
+            batch_size=self.batch_size or (4 if model == "dm" and self.output == "negative" else 16),
             train_words=self.train_words and model == "dbow",
         )
 
@@ -223,9 +225,9 @@ class Settings(Encoding):
             value = getattr(self, name)
             if value not in allowed:
                 raise ValueError(f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}")
-        for name in ("vector_size", "window", "batch_size", "infer_max_iter"):
+        for name in ("vector_size", "window", "infer_max_iter"):
             _integer(name, getattr(self, name), 1)
-        for name in ("word_size", "epochs"):
+        for name in ("word_size", "epochs", "batch_size"):
             if getattr(self, name) is not None:
                 _integer(name, getattr(self, name), 1)
         for name in ("train_words", "freeze_words", "deterministic", "refit_documents"):
@@ -236,7 +238,7 @@ class Settings(Encoding):
         _number("infer_tol", self.infer_tol, positive=True)
         _number("infer_l2", self.infer_l2, positive=True)  # without it, the best vector of a short text is infinite
         for name, most in (("window", 10_000), ("batch_size", 65_536)):
-            if getattr(self, name) > most:
+            if (getattr(self, name) or 0) > most:
                 raise ValueError(f"{name}={getattr(self, name)} is beyond any use; use {name} <= {most}")
 
     def _check_sizes(self) -> None:

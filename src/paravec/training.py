@@ -20,7 +20,7 @@ from paravec.model import Model, Weights
 from paravec.settings import Settings
 from paravec.validation import HeldOut
 
-_WORK_OF_A_SLICE = 1 << 32  # products of numbers: a few seconds
+_WORK_OF_A_SLICE = 1 << 35  # products of numbers: a few seconds
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,8 @@ def weight_of(visits: NDArray[np.int64], shares: int) -> NDArray[np.float64]:
     same start, may go. Few visits: all of it; many: the mean.
     """
     left = np.exp(-np.maximum(visits, 1e-9) / MANY_VISITS)
-    return (1 - left**shares) / (shares * (1 - left))
+    weights: NDArray[np.float64] = (1 - left**shares) / (shares * (1 - left))
+    return weights
 
 
 def _padded(columns: int) -> int:

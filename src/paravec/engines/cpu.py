@@ -111,7 +111,8 @@ def _aligned(array: NDArray[np.floating], spare: int = 0) -> F32:
 
 def padded(array: NDArray[np.floating], spare: int = 0) -> F32:
     """A copy as the core wants it."""
-    copy = zeros(*array.shape, spare=spare)
+    rows, columns = array.shape
+    copy = zeros(rows, columns, spare)
     copy[:] = array
     return copy
 
