@@ -131,6 +131,39 @@ def objective_and_gradient(model, case, i, d, how):
     return gradient - (gradient @ d) * d, value
 
 
+@pytest.mark.parametrize("size", [1, 2, 4, 5, 16, 64])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"output": "hs"},
+        {"logit": "cosine"},
+        {"train_words": True, "output": "hs"},
+        {"model": "dm", "combine": "sum", "context": "both"},
+        {"model": "dm", "combine": "mean", "pad": "short", "output": "hs"},
+        {"model": "dm", "combine": "concat"},
+    ],
+    ids=str,
+)
+def test_any_number_of_documents_side_by_side_follows_the_reference(settings, size):
+    assert_follows(
+        make_case(documents([5, 1, 30, 0, 2, 7, 7, 12, 3, 1, 1, 25, 9, 4, 4, 6, 18, 2]), batch_size=size, **settings),
+        BEST,
+    )
+
+
+def test_rounds_whose_targets_are_noise_words_and_each_others_follow_the_reference():
+    """Three words in all: every row of a round is wanted by several documents, as target and as noise."""
+    docs = documents([9] * 12, words=3)
+    for settings in ({}, {"negative": 3}, {"logit": "cosine"}, {"model": "dm", "combine": "mean"}):
+        assert_follows(make_case(docs, batch_size=8, **settings), BEST)
+
+
+@pytest.mark.parametrize("settings", [{}, {"model": "dm", "combine": "mean", "output": "hs"}], ids=str)
+def test_several_runs_follow_the_reference(settings, many_runs):
+    assert_follows(make_case(many_runs[: 32 * 3], sample=1e-6, **settings), BEST)
+
+
 @pytest.fixture(scope="module")
 def many_runs():
     """Documents enough for 17 runs, of which deterministic training takes two at a time."""

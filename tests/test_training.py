@@ -49,6 +49,33 @@ def test_deterministic_training_gives_the_same_bits_at_any_thread_count():
     assert np.array_equal(a.word_vectors_, b.word_vectors_)
 
 
+@pytest.mark.parametrize("settings", [{"output": "hs"}, {"output": "softmax"}, {"train_words": True}], ids=str)
+def test_deterministic_training_of_the_other_outputs(settings):
+    docs = documents(UNEVEN)
+    fits = [
+        ParagraphVector(vector_size=8, epochs=1, min_count=1, window=3, deterministic=True, n_jobs=n, **settings).fit(
+            docs
+        )
+        for n in (1, 3)
+    ]
+    assert np.array_equal(fits[0].document_vectors_, fits[1].document_vectors_)
+
+
+def test_documents_side_by_side_are_as_many_as_suit_the_model():
+    sizes = {
+        (model, output): [a.batch_size for a in Settings(model=model, output=output).architectures()]
+        for model in ("dbow", "dm+dbow")
+        for output in ("negative", "hs")
+    }
+    assert sizes == {
+        ("dbow", "negative"): [16],
+        ("dbow", "hs"): [16],
+        ("dm+dbow", "negative"): [4, 16],
+        ("dm+dbow", "hs"): [16, 16],
+    }
+    assert Settings(model="dm", batch_size=3).architectures()[0].batch_size == 3
+
+
 def test_another_seed_gives_another_model():
     docs = documents(SOME)
     a, b = (ParagraphVector(vector_size=8, min_count=1, random_state=s).fit_transform(docs) for s in (0, 1))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
+from paravec.engines.base import RUN_TOKENS, n_shares
 from paravec.engines.cpu import stride
 from paravec.errors import NotEnoughMemoryError
 from paravec.settings import Settings, threads
@@ -34,8 +35,11 @@ def estimate(settings: Settings, vocabulary: Vocabulary, corpus: Corpus) -> dict
     copies = max(weights) if settings.patience is not None else 0
     schedule = 48 * len(corpus)  # order, learning rates and lengths of an epoch
     # Documents of several threads are at most all there are.
-    busy = min(threads(settings.n_jobs) * int(corpus.lengths.max(initial=0)), len(corpus.tokens))
+    longest = int(corpus.lengths.max(initial=0)) + RUN_TOKENS
+    busy = min(threads(settings.n_jobs) * longest, len(corpus.tokens))
     room = max(_room(a, vocabulary, busy, threads(settings.n_jobs)) for a in architectures)
+    if settings.deterministic:
+        room += max(_shares(a, vocabulary, corpus) for a in architectures)
     words = 4 * len(corpus.tokens) if _copies_words(settings, vocabulary) else 0
     return {
         "document vectors": vectors * len(architectures),
@@ -72,6 +76,14 @@ def _room(a: Architecture, vocabulary: Vocabulary, busy: int, n_threads: int) ->
     rows = a.negative + 1 if a.output == "negative" else _targets(a, vocabulary).bit_length()
     batch = 4 * a.batch_size * (_targets(a, vocabulary) + 3 * stride(a.width)) if a.output == "softmax" else 0
     return 20 * busy * (1 + (rows if a.is_dm else 0)) + n_threads * (4 * _targets(a, vocabulary) + batch)
+
+
+def _shares(a: Architecture, vocabulary: Vocabulary, corpus: Corpus) -> int:
+    """Of the changes that deterministic training holds until they are added up."""
+    rows = min(_targets(a, vocabulary), RUN_TOKENS)
+    runs = [RUN_TOKENS] * max(1, len(corpus.tokens) // RUN_TOKENS)
+    columns = stride(a.width) + (stride(a.word_size) if a.has_words else 0)
+    return 4 * n_shares(a, _targets(a, vocabulary), runs) * rows * columns if a.output != "softmax" else 0
 
 
 def available() -> int | None:

@@ -301,6 +301,7 @@ void train(const Task& task, Workspace& w, const Document* documents, int64_t co
   for (int l = 0; l < w.n_lanes; ++l) w.lanes[l].active = false;
   for (int64_t number = 0;; ++number) {
     const int32_t* noise = w.noise + (number % kChunk) * a.negative;
+    if (a.output == Output::Softmax && stopped(task)) break;  // whose steps take long
     if (number % kChunk == 0) {
       if (stopped(task)) break;
       if (a.output == Output::Negative)

@@ -381,10 +381,12 @@ class Share:
         outputs, words = weight_of(self.visits.outputs, shares), weight_of(self.visits.words, shares)
         model.outputs += outputs[:, None] * (self.model.outputs - self._before.outputs)
         if model.bias is not None:
-            assert self.model.bias is not None and self._before.bias is not None
+            assert self.model.bias is not None
+            assert self._before.bias is not None
             model.bias += outputs * (self.model.bias - self._before.bias)
         if model.words is not None:
-            assert self.model.words is not None and self._before.words is not None
+            assert self.model.words is not None
+            assert self._before.words is not None
             model.words += words[:, None] * (self.model.words - self._before.words)
 
 

@@ -1,0 +1,120 @@
+"""How near training is to what the machine allows: two limits for each model, beside its speed.
+
+    python benchmarks/roofline.py aclImdb.tar.xz [--threads 2] [--rounds 3]
+
+memory      The rows of U that training visits are read and written in the same order, and nothing else is done
+            (roofline.cpp; noise words once a round, nodes of the tree once a step).
+arithmetic  Three multiply-adds for every number of every row of a step, at the rate that the processor reaches on
+            numbers in registers.
+
+Speeds of training are those of the same run, turn by turn; medians of the rounds count. It needs g++.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from beside.models import MODELS
+from machine import described
+from paravec.architecture import Architecture
+from paravec.corpus import Corpus
+from paravec.corpus.encoder import learn
+from paravec.engines.base import Pass, Tables
+from paravec.engines.cpu import CpuEngine, stride
+from paravec.initial import initial_model
+from paravec.settings import Settings
+from paravec.training import rates
+from public_data import imdb
+
+
+def visits(architecture: Architecture, tables: Tables, targets: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The rows of U that training visits for these targets, in about its order."""
+    if tables.paths is not None:
+        offsets = tables.paths.offsets
+        return np.concatenate([tables.paths.nodes[offsets[t] : offsets[t + 1]] for t in targets.tolist()])
+    assert tables.noise is not None
+    rounds = len(targets) // architecture.batch_size
+    drawn = np.random.default_rng(0).integers(0, 2**32, size=(rounds * architecture.negative, 2), dtype=np.uint32)
+    columns = (drawn[:, 0].astype(np.int64) * tables.n_targets) >> 32
+    noise = tables.noise.pick(columns, drawn[:, 1]).reshape(rounds, -1)
+    own = targets[: rounds * architecture.batch_size].reshape(rounds, -1)
+    return np.concatenate([noise, own], axis=1).astype(np.int32).ravel()
+
+
+def rows_of_a_step(architecture: Architecture, tables: Tables, targets: NDArray[np.int32]) -> float:
+    """How many rows of U a step multiplies with."""
+    if tables.paths is None:
+        return 1 + architecture.negative
+    return float(np.diff(tables.paths.offsets)[targets].mean())
+
+
+def read(name: str, dimension: int, corpus: Corpus, vocabulary: Any, program: Path, chosen: argparse.Namespace) -> Any:
+    """The speed of a model and its limits."""
+    settings = Settings(**MODELS[name].ours, vector_size=dimension, epochs=1)
+    architecture = settings.architectures()[0]
+    tables = Tables.of(architecture, vocabulary, 0.0)
+    model = initial_model(architecture, vocabulary, tables, len(corpus), 0)
+    order = np.arange(min(MODELS[name].documents_at(dimension), len(corpus)))
+    work = Pass(0, 0, order, rates(settings, architecture, 0, corpus.lengths[order]))
+    n_words = int(corpus.lengths[order].sum())
+    targets = np.random.default_rng(0).permutation(corpus.tokens[:n_words])[:400_000]
+    row = stride(architecture.width)
+    found: dict[str, list[float]] = {"training": [], "memory": [], "arithmetic": []}
+    with tempfile.NamedTemporaryFile() as file:
+        visits(architecture, tables, targets).tofile(file.name)
+        for _ in range(chosen.rounds):
+            began = time.perf_counter()
+            CpuEngine(chosen.threads).train(model, corpus, tables, work)
+            found["training"].append(n_words / (time.perf_counter() - began) / 1e6)
+            command = [program, "rows", row, len(model.outputs), chosen.threads, file.name]
+            found["memory"].append(len(targets) / told(command) / 1e6)
+            products = 3 * row * rows_of_a_step(architecture, tables, targets)
+            found["arithmetic"].append(chosen.threads * told([program, "fma"]) * 1e3 / products)
+    return {"model": name, "dimension": dimension, **{what: statistics.median(each) for what, each in found.items()}}
+
+
+def told(command: list[Any]) -> float:
+    """The number that a program prints."""
+    return float(subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("archive", type=Path)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
+    parser.add_argument("--dimensions", type=int, nargs="+", default=[100, 400])
+    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "roofline.json")
+    chosen = parser.parse_args()
+    vocabulary, corpus = learn(imdb(chosen.archive).train, Settings(n_jobs=chosen.threads))
+    results: dict[str, Any] = {"machine": described(), "threads": chosen.threads, "rows": []}
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "roofline"
+        source = Path(__file__).with_suffix(".cpp")
+        subprocess.run(["g++", "-O3", "-march=native", "-pthread", source, "-o", program], check=True)
+        print("| model | dimensions | M words/s | memory alone | arithmetic alone | of the nearer limit |")
+        print("| --- | --- | --- | --- | --- | --- |")
+        for name in chosen.models:
+            for dimension in chosen.dimensions:
+                row = read(name, dimension, corpus, vocabulary, program, chosen)
+                limit = min(row["memory"], row["arithmetic"])
+                row["part"] = row["training"] / limit
+                cells = " | ".join(f"{row[what]:.2f}" for what in ("training", "memory", "arithmetic"))
+                print(f"| {name} | {dimension} | {cells} | {100 * row['part']:.0f} % |", flush=True)
+                results["rows"].append(row)
+                chosen.out.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
