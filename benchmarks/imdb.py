@@ -42,7 +42,9 @@ def errors(data: Imdb, chosen: argparse.Namespace) -> list[dict[str, Any]]:
         settings = MODELS[name]
         for seed in chosen.seeds:
             began = time.perf_counter()
-            fitted = ParagraphVector(**COMMON, **settings, n_jobs=chosen.n_jobs, random_state=seed).fit(data.train)
+            fitted = ParagraphVector(
+                **COMMON, **settings, batch_size=chosen.batch_size, n_jobs=chosen.n_jobs, random_state=seed
+            ).fit(data.train)
             fit_seconds = time.perf_counter() - began
             began = time.perf_counter()
             test = fitted.transform(data.test)
@@ -85,6 +87,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
     parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--batch-size", type=int, help="documents side by side; the default of each model if left out")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("results") / "imdb.json")
     chosen = parser.parse_args()
     data = imdb(chosen.archive)
