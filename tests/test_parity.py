@@ -10,6 +10,7 @@ import pytest
 from conftest import combinations, documents, make_case, name_of
 from paravec import _core
 from paravec.engines import reference
+from paravec.engines import steps as definition
 from paravec.engines.base import Inference, Part, n_shares, run_ends
 from paravec.engines.cpu import CpuEngine
 from paravec.engines.reference import ReferenceEngine
@@ -123,10 +124,10 @@ def objective_and_gradient(model, case, i, d, how):
     """On the sphere."""
     at = replace(model, documents=d[None, :].astype(np.float64))
     gradient, value = np.zeros(len(d)), 0.0
-    for step in reference.frozen_steps(model.architecture, case.tables, case.corpus[i], 0, how):
-        value += reference.objective(at, case.tables, step)
+    for step in definition.frozen_steps(model.architecture, case.tables, case.corpus[i], 0, how):
+        value += definition.objective(at, case.tables, step)
         gradient = gradient + sum(
-            g for array, _, g in reference.gradients(at, case.tables, step) if array is at.documents
+            g for array, _, g in definition.gradients(at, case.tables, step) if array is at.documents
         )
     return gradient - (gradient @ d) * d, value
 

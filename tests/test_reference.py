@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from conftest import combinations, make_case, name_of
-from paravec.engines import reference
+from paravec.engines import steps as definition
 from paravec.settings import Settings
 
 DOCS = [["a", "b", "c", "a", "d"], ["b", "b", "a", "c"], ["d"]]
@@ -22,23 +22,23 @@ def test_gradients_agree_with_finite_differences(combination):
     steps = [
         step
         for i in range(len(DOCS))
-        for step in reference.document_steps(model.architecture, case.tables, case.corpus[i], i)
+        for step in definition.document_steps(model.architecture, case.tables, case.corpus[i], i)
     ]
     steps = [
-        replace(step, noise=reference.noise_words(model.architecture, case.tables, (1, 2), 3, number))
+        replace(step, noise=definition.noise_words(model.architecture, case.tables, (1, 2), 3, number))
         for number, step in enumerate(steps)
     ]
     for step in steps[:: max(1, len(steps) // 4)]:
         found = {id(a): np.zeros_like(a) for a in arrays}
-        for array, rows, gradient in reference.gradients(model, case.tables, step):
+        for array, rows, gradient in definition.gradients(model, case.tables, step):
             np.add.at(found[id(array)], rows, gradient)
         for array in arrays:
             for place in np.ndindex(array.shape):
                 kept = array[place]
                 array[place] = kept + 1e-5
-                above = reference.objective(model, case.tables, step)
+                above = definition.objective(model, case.tables, step)
                 array[place] = kept - 1e-5
-                below = reference.objective(model, case.tables, step)
+                below = definition.objective(model, case.tables, step)
                 array[place] = kept
                 assert abs((above - below) / 2e-5 - found[id(array)][place]) < 1e-6
 
@@ -48,8 +48,8 @@ def contexts(n: int, **settings) -> dict[int, tuple]:
     architecture = Settings(model="dm", **settings).architectures()[0]
     words = list(range(n))
     return {
-        t: tuple("-" if c == 99 else c for c in reference.contexts(architecture, words, t, 99))
-        for t in reference.predicted(architecture, n)
+        t: tuple("-" if c == 99 else c for c in definition.contexts(architecture, words, t, 99))
+        for t in definition.predicted(architecture, n)
     }
 
 
@@ -80,22 +80,22 @@ def test_a_document_shorter_than_a_window_is_padded_to_one():
 def test_null_is_left_out_of_mean_and_sum_but_not_of_concat():
     for combine, expected in (("mean", 0.5), ("sum", 1.0)):
         case = make_case(DOCS, model="dm", combine=combine, window=3)
-        step = reference.Step(0, 0, (4, 1))  # NULL is row 4
+        step = definition.Step(0, 0, (4, 1))  # NULL is row 4
         d, w = case.model.documents[0], case.model.words[1]
-        assert np.allclose(reference.hidden(case.model, step), expected * (d + w))
+        assert np.allclose(definition.hidden(case.model, step), expected * (d + w))
     case = make_case(DOCS, model="dm", combine="concat", window=3)
     parts = [case.model.documents[0], case.model.words[4], case.model.words[1]]
-    assert np.array_equal(reference.hidden(case.model, reference.Step(0, 0, (4, 1))), np.concatenate(parts))
+    assert np.array_equal(definition.hidden(case.model, definition.Step(0, 0, (4, 1))), np.concatenate(parts))
 
 
 def test_a_noise_word_equal_to_the_target_is_skipped_and_one_drawn_twice_counts_twice():
     case = make_case(DOCS, output="negative")
-    rows, labels = reference.output_rows(case.model, case.tables, reference.Step(2, 0, (), noise=(1, 2, 1)))
+    rows, labels = definition.output_rows(case.model, case.tables, definition.Step(2, 0, (), noise=(1, 2, 1)))
     assert rows.tolist() == [2, 1, 1]
     assert labels.tolist() == [1, 0, 0]
 
 
 def test_probabilities_of_the_tree_sum_to_one():
     case = make_case(DOCS, output="hs")
-    total = sum(np.exp(reference.objective(case.model, case.tables, reference.Step(w, 0, ()))) for w in range(4))
+    total = sum(np.exp(definition.objective(case.model, case.tables, definition.Step(w, 0, ()))) for w in range(4))
     assert abs(total - 1) < 1e-6

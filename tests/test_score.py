@@ -12,7 +12,7 @@ import pytest
 from conftest import combinations, documents, make_case, name_of
 from paravec import _core
 from paravec.corpus import Corpus
-from paravec.engines import reference
+from paravec.engines import steps as definition
 from paravec.engines.base import Inference, Part, Tally
 from paravec.engines.cpu import CpuEngine
 from paravec.engines.reference import ReferenceEngine
@@ -134,14 +134,14 @@ def test_a_document_longer_than_any_buffer_is_inferred_from_its_even_targets(mod
     d = CpuEngine(1).infer(case.model, case.corpus, case.tables, how)
     at = replace(case.model, documents=d).astype(np.float64)
     gradient = np.zeros_like(at.documents[0])
-    for step in reference.frozen_steps(at.architecture, case.tables, case.corpus[0], 0, how):
-        gradient += sum(g for array, _, g in reference.gradients(at, case.tables, step) if array is at.documents)
+    for step in definition.frozen_steps(at.architecture, case.tables, case.corpus[0], 0, how):
+        gradient += sum(g for array, _, g in definition.gradients(at, case.tables, step) if array is at.documents)
     assert np.linalg.norm(gradient - how.l2_of(751) * d[0]) < 1e-4 * np.linalg.norm(gradient)
 
 
 def test_positions_are_those_in_the_document_not_among_predicted_words():
     case = make_case([["a", "b", "c", "a", "d"]], model="dm", combine="sum", window=4, pad="short")
-    steps = reference.frozen_steps(case.model.architecture, case.tables, case.corpus[0], 0, HOW[Part.EVEN])
+    steps = definition.frozen_steps(case.model.architecture, case.tables, case.corpus[0], 0, HOW[Part.EVEN])
     assert [step.position for step in steps] == [4]
     assert [score(case, part, case.model.documents).targets for part in Part] == [2, 1, 1]
 

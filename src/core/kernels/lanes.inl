@@ -1,4 +1,4 @@
-// Documents in training, side by side: which targets, which contexts, in which order. engines/reference.py is the definition.
+// Documents in training, side by side: which targets, which contexts, in which order. engines/steps.py and engines/side_by_side.py are the definition.
 
 // --- A document's targets ---
 

@@ -1,0 +1,227 @@
+"""The definition of training: which steps are taken together, and when what they learned is seen."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from paravec.architecture import Architecture
+from paravec.engines.base import Tables, Tally, weight_of
+from paravec.engines.steps import (
+    Array,
+    Step,
+    gradients,
+    hidden,
+    hidden_gradients,
+    noise_words,
+    objective,
+    output_gradients,
+    pulls,
+    words_of,
+)
+from paravec.model import Model
+
+TOGETHER = 4  # documents that learn together
+
+
+@dataclass(frozen=True)
+class Visits:
+    """How often rows of U and W were read: noise words once a round, others once a step or entry into a window."""
+
+    outputs: Array
+    words: Array
+
+    def count_round(self, noise: tuple[int, ...]) -> None:
+        """The noise words of a round."""
+        self.outputs[list(set(noise))] += 1
+
+    def count_step(self, architecture: Architecture, tables: Tables, step: Step) -> None:
+        """What a step needs besides."""
+        if tables.paths is not None:
+            self.outputs[
+                tables.paths.nodes[tables.paths.offsets[step.target] : tables.paths.offsets[step.target + 1]]
+            ] += 1
+        elif step.target not in step.noise:
+            self.outputs[step.target] += 1
+        if step.document is None or architecture.combine == "concat":
+            np.add.at(self.words, list(step.context), 1)
+
+
+class Window:
+    """The words around the target of a dm document with `mean` or `sum`.
+
+    A word is copied when it enters the window to the left or to the right of the target, learns there, and what it
+    learned is added to W when it leaves.
+    """
+
+    def __init__(self, model: Model, visits: Visits | None = None) -> None:
+        slots = model.architecture.slots
+        self._model, self._visits = model, visits
+        self._places: dict[tuple[int, int], int] = {}  # (side, position): row of `words`
+        self._free = list(range(slots))
+        self._names = [0] * slots
+        self._before = np.zeros((slots, model.architecture.word_size), dtype=words_of(model).dtype)
+        self.words = np.zeros((slots + 1, model.architecture.word_size), dtype=words_of(model).dtype)  # and NULL
+        self.trainable = np.ones(slots + 1, dtype=np.uint8)
+
+    def slide(self, context: tuple[int, ...], position: int) -> tuple[int, ...]:
+        """Lets words out and in, to have the context of a target; gives their places, slot by slot."""
+        reach, null = self._model.architecture.window - 1, len(words_of(self._model)) - 1
+        wanted = {}
+        for slot, word in enumerate(context):
+            side = int(slot >= reach)
+            if word != null:
+                wanted[side, position + slot - reach + side] = word
+        self.leave([place for place in self._places if place not in wanted])
+        for where, word in wanted.items():
+            if where not in self._places:
+                place = self._places[where] = self._free.pop()
+                self._names[place] = word
+                self.words[place] = self._before[place] = words_of(self._model)[word]
+                if self._visits is not None:
+                    self._visits.words[word] += 1
+                self.trainable[place] = self._model.trainable is None or self._model.trainable[word]
+        return tuple(self._places[where] for where in wanted)
+
+    def leave(self, places: Iterable[tuple[int, int]] | None = None) -> None:
+        """Writes words back: those at some places, or all of them."""
+        for where in list(self._places) if places is None else places:
+            place = self._places.pop(where)
+            words_of(self._model)[self._names[place]] += self.words[place] - self._before[place]
+            self._free.append(place)
+
+
+class Lane:
+    """A document among those that are trained side by side."""
+
+    def __init__(self, model: Model, steps: Iterable[Step], visits: Visits | None = None) -> None:
+        has_window = model.architecture.is_dm and model.architecture.combine != "concat"
+        self._window = Window(model, visits) if has_window else None
+        self._steps = list(steps)
+        self._at = 0
+        self.model = model  # with the words of the window for W, if there is one
+        if self._window is not None:
+            self.model = replace(model, words=self._window.words, trainable=self._window.trainable)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether no step is left."""
+        return self._at == len(self._steps)
+
+    def next(self, noise: tuple[int, ...]) -> Step:
+        """The next step, ready to be taken."""
+        step = replace(self._steps[self._at], noise=noise)
+        self._at += 1
+        return step if self._window is None else replace(step, context=self._window.slide(step.context, self._at))
+
+    def close(self) -> None:
+        """After the last step."""
+        if self._window is not None:
+            self._window.leave()
+
+
+class Share:
+    """A run of deterministic training: U, W and b of its own, whose changes are added up later."""
+
+    def __init__(self, model: Model) -> None:
+        self._before = model.weights()
+        self.model = replace(
+            model,
+            outputs=model.outputs.copy(),
+            words=None if model.words is None else model.words.copy(),
+            bias=None if model.bias is None else model.bias.copy(),
+        )
+        self.visits = Visits(np.zeros(len(model.outputs)), np.zeros(0 if model.words is None else len(model.words)))
+
+    def add_to(self, model: Model, shares: int) -> None:
+        """Adds what was learned to the model."""
+        outputs, words = weight_of(self.visits.outputs, shares), weight_of(self.visits.words, shares)
+        model.outputs += outputs[:, None] * (self.model.outputs - self._before.outputs)
+        if model.bias is not None:
+            assert self.model.bias is not None
+            assert self._before.bias is not None
+            model.bias += outputs * (self.model.bias - self._before.bias)
+        if model.words is not None:
+            assert self.model.words is not None
+            assert self._before.words is not None
+            model.words += words[:, None] * (self.model.words - self._before.words)
+
+
+def train_in_a_row(model: Model, tables: Tables, steps: list[Step]) -> Tally:
+    """The exact softmax: `batch_size` steps at once, whatever documents they come from."""
+    size, total = model.architecture.batch_size, 0.0
+    for i in range(0, len(steps), size):
+        batch = steps[i : i + size]
+        total += sum(objective(model, tables, step) for step in batch)
+        found = [(step.rate, each) for step in batch for each in gradients(model, tables, step)]
+        for rate, (array, rows, gradient) in found:
+            _add(model, array, rows, rate * gradient)
+    return Tally(total, len(steps))
+
+
+def train_side_by_side(
+    model: Model,
+    tables: Tables,
+    documents: list[list[Step]],
+    key: tuple[int, int],
+    first: int,
+    visits: Visits | None = None,
+) -> Tally:
+    """The documents of a run, `batch_size` of them side by side: a round takes the next step of each.
+
+    The noise words of a round are common to its steps, and keyed by the number of the round and the first document.
+    """
+    waiting = deque(documents)
+    lanes: list[Lane | None] = [None] * model.architecture.batch_size
+    total, count = 0.0, 0
+    for number in itertools.count():
+        for i, lane in enumerate(lanes):
+            while lane is None and waiting:
+                opened = Lane(model, waiting.popleft(), visits)
+                lanes[i] = lane = None if opened.at_end else opened
+        active = [lane for lane in lanes if lane is not None]
+        if not active:
+            break
+        noise = noise_words(model.architecture, tables, key, first, number)
+        if visits is not None:
+            visits.count_round(noise)
+        for i in range(0, len(active), TOGETHER):
+            steps = [(lane.model, lane.next(noise)) for lane in active[i : i + TOGETHER]]
+            if visits is not None:
+                for _, step in steps:
+                    visits.count_step(model.architecture, tables, step)
+            total += _learn_together(tables, steps)
+        count += len(active)
+        for i, lane in enumerate(lanes):
+            if lane is not None and lane.at_end:
+                lane.close()
+                lanes[i] = None
+    return Tally(total, count)
+
+
+def _learn_together(tables: Tables, steps: list[tuple[Model, Step]]) -> float:
+    """From D and W as they are now, U learns step by step; in the end D and W learn."""
+    total = 0.0
+    inputs = [hidden(model, step) for model, step in steps]
+    found = []
+    for (model, step), h in zip(steps, inputs, strict=True):
+        total += objective(model, tables, step, h)
+        p = pulls(model, tables, step, h)
+        gradient = p.pull @ model.outputs[p.rows] - p.lean * h
+        found += [(model, step.rate, each) for each in hidden_gradients(model, step, gradient)]
+        for array, rows, change in output_gradients(model, p):
+            _add(model, array, rows, step.rate * change)
+    for model, rate, (array, rows, change) in found:
+        _add(model, array, rows, rate * change)
+    return total
+
+
+def _add(model: Model, array: Array, rows: Any, change: Array) -> None:
+    """Adds to rows of an array, one of which may come up more than once; rows of W that are frozen stay."""
+    if array is not model.words or model.trainable is None or model.trainable[rows]:
+        np.add.at(array, rows, change)
