@@ -11,7 +11,7 @@ import pytest
 from conftest import combinations, documents, name_of
 from paravec import Epoch, NotEnoughMemoryError, ParagraphVector, memory
 from paravec.corpus import Corpus
-from paravec.engines.reference import predicted
+from paravec.engines.steps import predicted
 from paravec.settings import Settings
 from paravec.validation import HeldOut
 
