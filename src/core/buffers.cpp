@@ -29,10 +29,10 @@ Buffers::Buffers(const Task& task, int64_t longest, int64_t longest_path, int64_
     take_frozen(task, path);
   } else {
     take_lanes(task, longest, path);
-    const Parameters& p = task.parameters;
-    if (copied) w.outputs = take_copies(p.outputs, task.tables.n_targets - (a.output == Output::Hs), copied);
-    if (copied && p.words.data) w.words_copied = take_copies(p.words, task.tables.n_words, copied / 4);
   }
+  const Parameters& p = task.parameters;
+  w.outputs = take_copies(p.outputs, task.tables.n_targets - (a.output == Output::Hs), copied);
+  if (p.words.data) w.words_copied = take_copies(p.words, task.tables.n_words, copied / 4);
   if (a.output == Output::Softmax && (a.dm || !task.frozen)) take_batch(task);  // dbow infers without batches
 }
 
@@ -70,14 +70,14 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
   const bool window = a.dm && a.combine != Combine::Concat;
   for (int l = 0; l < w.n_lanes; ++l) {
     Lane& lane = w.lanes[l];
-    lane.vector = take<float>(std::max(a.row, a.vector_size));
-    lane.gradient = take<float>(a.row);
+    lane.vector = take<float>(std::max(a.row, a.vector_size) + kRowMultiple);
+    lane.gradient = take<float>(a.row + kRowMultiple);
     lane.context = take<int32_t>(a.slots);
     if (window) {
       lane.entered = take<float>(static_cast<int64_t>(a.slots) * a.word_row);
       lane.history = take<float>(static_cast<int64_t>(a.window) * a.word_row);
     } else if (a.dm || (a.train_words && task.bias_column)) {
-      lane.h = take<float>(a.row);
+      lane.h = take<float>(a.row + kRowMultiple);
     }
   }
   if (a.output == Output::Softmax) return;
@@ -95,6 +95,7 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
     round.begin_of = take<int>(pairs);
     round.lane_of = take<int>(pairs);
     round.before = take<const float*>(pairs);
+    round.ahead = take<const float*>(apart);
   } else {
     round.common = take<float*>(a.negative + 1);
     round.words = take<int32_t>(a.negative + 1);
@@ -104,7 +105,7 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
 
 Copies Buffers::take_copies(const Matrix& shared, int64_t n_rows, int64_t bytes) {
   const int64_t count = std::min<int64_t>(n_rows, bytes / (4 * shared.stride));
-  return {count, take<float>(count * shared.stride), take<float>(count * shared.stride), take<int64_t>(count), nullptr, nullptr};
+  return {count, take<float>(count * shared.stride), take<float>(count * shared.stride), take<int64_t>(count + 1), nullptr, nullptr};
 }
 
 void Buffers::take_batch(const Task& task) {

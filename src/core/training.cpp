@@ -71,6 +71,14 @@ class BiasColumn {
   int64_t n_rows_;
 };
 
+// Nodes and codes of all paths in one.
+std::vector<int32_t> paths_of(const Tables& tables) {
+  const int64_t count = tables.path_offsets ? tables.path_offsets[tables.n_targets] : 0;
+  std::vector<int32_t> paths(count + kRowMultiple);
+  for (int64_t i = 0; i < count; ++i) paths[i] = 2 * tables.path_nodes[i] + tables.path_codes[i];
+  return paths;
+}
+
 // Threads take runs as they come and share U and W without locks.
 bool train_freely(const Kernels& kernels, const Task& task, const Runs& runs, int threads, StopFlag& stop,
                   const std::function<bool()>& interrupted, std::vector<Tally>& tallies) {
@@ -129,6 +137,8 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
   task.target_order = stream(pass.seed, TargetOrder, pass.epoch, task.architecture.dm);
   task.noise = stream(pass.seed, NoiseWords, pass.epoch, task.architecture.dm);
   const BiasColumn bias(task);
+  const std::vector<int32_t> paths = paths_of(task.tables);
+  task.tables.paths = paths.data();
 
   const Runs runs(corpus, pass);
   if (deterministic && task.architecture.output == Output::Softmax) {  // every step changes all of U

@@ -61,6 +61,7 @@ struct Tables {
   const int64_t* path_offsets;
   const int32_t* path_nodes;
   const uint8_t* path_codes;
+  const int32_t* paths;  // training: both in one, 2 node + code, and some zeros behind the last
 };
 
 struct Matrix {
@@ -173,9 +174,12 @@ struct Round {
   int* drawn;                // how often each
   // hs: blocks
   int n_blocks;
+  int block_of[kTogether + 1];  // the first of each lane
   int* begin_of;
   int* lane_of;
   const float** before;      // the gradient so far
+  const float** ahead;       // rows that a document after these will need, to be fetched
+  int n_ahead;
 };
 
 // A thread's copies of rows of U or W: of the first ones, which are the busy ones, with what they were when they were last
@@ -184,7 +188,7 @@ struct Copies {
   int64_t count;
   float* rows;
   float* before;
-  int64_t* visits;       // how often each was used since
+  int64_t* visits;       // how often each was used since; behind them, how often others were
   int32_t* places;       // null, or where the copy of each row is; -1 if there is none yet
   int32_t* ids;          // and the other way round
 };

@@ -46,7 +46,8 @@ Task make_task(const Architecture& architecture, const Arrays& a) {
                  data(a.noise_alias),
                  data(a.path_offsets),
                  data(a.path_nodes),
-                 data(a.path_codes)};
+                 data(a.path_codes),
+                 nullptr};
   task.parameters = {matrix(a.documents), aligned(a.words), aligned(a.outputs), data(a.bias), data(a.trainable)};
   return task;
 }

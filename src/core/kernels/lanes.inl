@@ -80,21 +80,67 @@ inline void leave(const Task& task, Workspace& w, Lane& lane, int side, int64_t 
   lane.n_moving -= moves;
 }
 
+// A word that leaves a window and the one that enters it, at the place of the former.
+struct Change {
+  float* old_row;
+  const float* then;  // where the document was when the old word entered
+  const float* new_row;
+  float* place;
+};
+
+// Both are in the document, and the old one is trained.
+inline bool is_plain(const Task& task, const Lane& lane, int64_t leaving, int64_t entering) {
+  return in_document(lane, leaving) && in_document(lane, entering) && is_trainable(task, lane.targets[leaving]);
+}
+
+inline Change change_of(const Task& task, Workspace& w, Lane& lane, int side, int64_t leaving, int64_t entering, int64_t since) {
+  const int32_t word = lane.targets[entering];
+  lane.n_moving += is_trainable(task, word) - 1;
+  return {same_word_row(task, w, lane.targets[leaving]), history_at(task, lane, since < lane.begin ? lane.begin : since),
+          word_row(task, w, word), place_of(task, lane, side, entering)};
+}
+
+// What `leave` and `enter` do on all sides, in one go.
+template <int Sides>
+inline void slide_at_once(const Task& task, Lane& lane, const Change* changes) {
+  const float* now = history_at(task, lane, lane.at);
+  for (int j = 0; j < task.architecture.word_row; j += kLanes) {
+    Vec total = load(lane.vector + j);
+    for (int s = 0; s < Sides; ++s) {
+      const Vec moved = load(now + j) - load(changes[s].then + j);
+      store(changes[s].old_row + j, load(changes[s].old_row + j) + moved);
+      total -= load(changes[s].place + j) + moved;
+    }
+    for (int s = 0; s < Sides; ++s) {
+      const Vec entering = load(changes[s].new_row + j);
+      store(changes[s].place + j, entering);
+      total += entering;
+    }
+    store(lane.vector + j, total);
+  }
+}
+
 // From the window of the step before to that of lane.at.
 inline void slide(const Task& task, Workspace& w, Lane& lane) {
   const int64_t reach = task.architecture.window - 1, t = lane.at;
-  const int sides = task.architecture.both ? 2 : 1;
+  const bool both = task.architecture.both;
   if (t == lane.begin) {
     for (int64_t i = 1; i <= reach; ++i) {
       enter(task, w, lane, 0, t - i);
-      if (sides == 2) enter(task, w, lane, 1, t + i);
+      if (both) enter(task, w, lane, 1, t + i);
     }
     return;
   }
+  if (is_plain(task, lane, t - 1 - reach, t - 1) && (!both || is_plain(task, lane, t, t + reach))) {
+    Change changes[2] = {change_of(task, w, lane, 0, t - 1 - reach, t - 1, t - reach)};
+    if (!both) return slide_at_once<1>(task, lane, changes);
+    changes[1] = change_of(task, w, lane, 1, t, t + reach, t - reach);
+    return slide_at_once<2>(task, lane, changes);
+  }
   leave(task, w, lane, 0, t - 1 - reach, t - reach);
-  if (sides == 2) leave(task, w, lane, 1, t, t - reach);
+  if (both) leave(task, w, lane, 1, t, t - reach);
   enter(task, w, lane, 0, t - 1);
-  if (sides == 2) enter(task, w, lane, 1, t + reach);
+  if (both) enter(task, w, lane, 1, t + reach);
 }
 
 // After the step lane.at: where everything has moved.
@@ -208,6 +254,21 @@ inline bool advance(const Task& task, Lane& lane) {
 
 inline bool by_word(const Task& task, const Lane& lane) { return lane.slot < task.architecture.slots; }
 
+// Numbers are copied and added in whole vectors: what is behind the n-th in `from` is zero or left out, and `to` has room.
+inline void fill_row(float* to, const float* from, int n) {
+  for (int j = 0; j < n; j += kLanes) store(to + j, load(from + j));
+}
+
+inline void add_row(float* to, const float* from, int n) {
+  int j = 0;
+  for (; j + kLanes <= n; j += kLanes) store(to + j, load(to + j) + load(from + j));
+  if (j < n) store(to + j, load(to + j) + (load_integers(kPlaces) < n - j ? load(from + j) : Vec{}));
+}
+
+inline void teach_word(const Task& task, Workspace& w, int32_t word, const float* gradient) {
+  if (is_trainable(task, word)) add_row(same_word_row(task, w, word), gradient, task.architecture.word_size);
+}
+
 // What predicts the target of a lane's step: sets x and scale.
 inline void prepare(const Task& task, Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
@@ -224,7 +285,8 @@ inline void prepare(const Task& task, Workspace& w, Lane& lane) {
     if (a.combine == Combine::Mean) lane.scale = 1.0f / static_cast<float>(1 + lane.n_context);
   } else if (a.dm) {
     find_context(task, lane);
-    fill_input(task, w, lane.vector, lane.context, false, lane.h);
+    fill_row(lane.h, lane.vector, a.vector_size);
+    for (int s = 0; s < a.slots; ++s) fill_row(lane.h + a.vector_size + s * a.word_size, word_row(task, w, lane.context[s]), a.word_size);
     lane.x = lane.h;
   }
   if (task.bias_column) const_cast<float*>(lane.x)[a.width] = 1.0f / lane.scale;
@@ -234,23 +296,23 @@ inline void prepare(const Task& task, Workspace& w, Lane& lane) {
 inline void learn(const Task& task, Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
   if (by_word(task, lane)) {
-    add_to_word(task, w, lane.context[lane.slot], lane.gradient, 1.0f);
+    teach_word(task, w, lane.context[lane.slot], lane.gradient);
   } else if (has_window(a)) {
     move_window(task, lane);
   } else {
-    add(lane.vector, lane.gradient, a.vector_size, 1.0f);
+    add_row(lane.vector, lane.gradient, a.vector_size);
     if (a.dm)
-      for (int s = 0; s < a.slots; ++s)
-        add_to_word(task, w, lane.context[s], lane.gradient + a.vector_size + s * a.word_size, 1.0f);
+      for (int s = 0; s < a.slots; ++s) teach_word(task, w, lane.context[s], lane.gradient + a.vector_size + s * a.word_size);
   }
 }
 
 // --- Rounds ---
 
 // Fetches what a lane's step will need of U and W, and for the steps behind it of the tables that say where that is.
-inline void look_ahead(const Task& task, const Workspace& w, const Lane& lane, int64_t step) {
+inline void look_ahead(const Task& task, Workspace& w, const Lane& lane, int64_t step, bool is_next) {
   const Tables& tables = task.tables;
   const int64_t left = lane.end - step;
+  if (is_next) w.round.n_ahead = 0;
   if (left < 1 || by_word(task, lane)) return;
   const auto target = [&](int64_t ahead) { return lane.targets[lane.order ? lane.order[step + ahead] : step + ahead]; };
   if (task.architecture.dm) {  // the word that enters the window
@@ -258,15 +320,18 @@ inline void look_ahead(const Task& task, const Workspace& w, const Lane& lane, i
     if (entering < lane.count) prefetch_row(task.parameters.words, w.words_copied, lane.targets[entering], task.architecture.word_row);
   }
   if (task.architecture.output == Output::Negative) return prefetch_output(task, w, target(0));
-  for (int64_t i = tables.path_offsets[target(0) + 1] - 1; i >= tables.path_offsets[target(0)]; --i) {
-    if (is_near(task, tables.path_nodes[i])) break;  // and so are those above it
-    prefetch_output(task, w, tables.path_nodes[i]);
+  if (in_turn(task)) {
+    if (is_next) look_at_path(task, w, target(0));
+  } else {
+    for (int64_t i = tables.path_offsets[target(0) + 1] - 1; i >= tables.path_offsets[target(0)]; --i) {
+      if (is_near(task, tables.paths[i] >> 1)) break;  // and so are those above it
+      prefetch_output(task, w, tables.paths[i] >> 1);
+    }
   }
   if (left < 2) return;
   const int64_t first = tables.path_offsets[target(1)];
-  __builtin_prefetch(tables.path_nodes + first);
-  __builtin_prefetch(tables.path_nodes + first + kAlignment / 4);
-  __builtin_prefetch(tables.path_codes + first);
+  __builtin_prefetch(tables.paths + first);
+  __builtin_prefetch(tables.paths + first + kAlignment / 4);
   if (left < 3) return;
   __builtin_prefetch(tables.path_offsets + target(2));
 }
@@ -332,9 +397,9 @@ void train(const Task& task, Workspace& w, const Document* documents, int64_t co
       for (int l = 0; l < n; l += kTogether) {
         const int end = l + kTogether < n ? l + kTogether : n;
         if (end < n) {
-          for (int k = end; k < n && k < end + kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at);
+          for (int k = end; k < n && k < end + kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at, k == end);
         } else {
-          for (int k = 0; k < n && k < kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at + 1);
+          for (int k = 0; k < n && k < kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at + 1, k == 0);
         }
         learn_together(task, w, sums, w.active + l, end - l);
       }

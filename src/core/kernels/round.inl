@@ -1,6 +1,7 @@
 // Targets of several documents, and the rows of U they need.
 
 constexpr int kWide = 512;  // numbers of a row from which on it pays to read it for several documents at once
+constexpr int kInTurn = 256;  // numbers of a row from which on the nodes of one document fill a near cache
 constexpr int kGroup = 8;  // rows handled together: all dot products, then all updates
 
 typedef float LooseEight __attribute__((vector_size(32), aligned(4)));
@@ -116,10 +117,11 @@ class Sums {
   int factors_ = 0;
 };
 
-// What rows of U and a document do to each other: gradient += pull u, u += pull x (- back u, under cosine).
-template <int R, bool Cosine>
+// What rows of U and a document do to each other: gradient += pull u, u += pull x (- back u, under cosine). On the way, rows
+// that are needed next may be fetched.
+template <int R, bool Cosine, bool Fetch>
 inline void update(float* const* rows, const float* x, const float* before, float* gradient, int length, const float* pull,
-                   const float* back) {
+                   const float* back, const float* const* next) {
   float* to[R];
   Vec pulls[R], kept[R];  // registers: the compiler would read what is in memory again after every store
   for (int r = 0; r < R; ++r) {
@@ -134,6 +136,7 @@ inline void update(float* const* rows, const float* x, const float* before, floa
     for (int r = 0; r < R; ++r) {
       total += pulls[r] * u[r];
       store(to[r] + j, (Cosine ? kept[r] * u[r] : u[r]) + pulls[r] * at);
+      if constexpr (Fetch) __builtin_prefetch(next[r] + j, 0, 2);
     }
     store(gradient + j, total);
   }
@@ -231,9 +234,9 @@ inline float* copied(const Matrix& shared, Copies& copies, int64_t id) {
 
 inline float* row_or_copy(const Matrix& shared, Copies& copies, int64_t id) {
   if (copies.places) return copied(shared, copies, id);
-  if (id >= copies.count) return row_of(shared, id);
-  ++copies.visits[id];
-  return copies.rows + id * shared.stride;
+  const bool mine = id < copies.count;  // no branch: nobody could predict it
+  ++copies.visits[mine ? id : copies.count];
+  return (mine ? copies.rows : shared.data) + id * shared.stride;
 }
 
 inline float* output_row(const Task& task, Workspace& w, int64_t id) {
@@ -258,9 +261,15 @@ inline void prefetch(const float* row, int length) {
 // Whether a row is busy enough to be in a near cache anyway.
 inline bool is_near(const Task& task, int64_t id) { return id * task.parameters.outputs.stride < kNear; }
 
+// Where a row is now, without a visit.
+inline const float* seen(const Matrix& shared, const Copies& copies, int64_t id) {
+  if (!copies.places) return (id < copies.count ? copies.rows : shared.data) + id * shared.stride;
+  const int32_t place = copies.places[id];
+  return place < 0 ? row_of(shared, id) : copies.rows + place * shared.stride;
+}
+
 inline void prefetch_row(const Matrix& shared, const Copies& copies, int64_t id, int length) {
-  const int32_t place = copies.places ? copies.places[id] : -1;
-  prefetch(place < 0 ? row_of(shared, id) : copies.rows + place * shared.stride, length);
+  prefetch(seen(shared, copies, id), length);
 }
 
 inline void prefetch_output(const Task& task, const Workspace& w, int64_t id) {
@@ -273,22 +282,21 @@ inline void prefetch_output(const Task& task, const Workspace& w, int64_t id) {
 // document has a product with the x of another that is greater by pull (x . x). Rows that two documents share stand at the
 // same place of both lists: noise words, and nodes of the tree, where ways that meet have met before.
 
-// Fills a document's list up, to a whole block and a whole vector, with what is nobody's.
-inline void fill_up(Round& round, int l, int count, int block) {
+// Fills a document's list up, to a whole vector, with what is nobody's.
+inline void fill_up(Round& round, int l, int count) {
   const int end = l * round.apart + count;
-  for (int i = 0; i < block + kLanes; ++i) {
-    round.ids[end + i] = -1 - l;
-    round.times[end + i] = 0.0f;
-  }
-  round.counts[l] = (count + block - 1) / block * block;
+  store_integers(round.ids + end, IntVec{} - 1 - l);
+  store(round.times + end, Vec{});
+  round.counts[l] = count;
 }
 
 template <bool Cosine>
-inline void link_together(const Task& task, Round& round, Sums& sums, int n) {
+inline void link_together(const Task& task, Round& round, Sums& sums, int first, int n) {
   const int length = task.architecture.row, apart = round.apart;
   float between[kTogether][kGroup];
-  for (int l = 1; l < n; ++l) with_size(l, [&](auto size) { store_eight(between[l], dots<size.value>(round.x, round.x[l], length)); });
-  for (int m = 0; m < n; ++m) {
+  for (int l = first + 1; l < n; ++l)
+    with_size(l, [&](auto size) { store_eight(between[l], dots<size.value>(round.x, round.x[l], length)); });
+  for (int m = first; m < n; ++m) {
     const Vec x_norm = Vec{} + (Cosine ? round.x_norms[m] : 1.0f);
     float lean = 0.0f;
     for (int i = 0; i < round.counts[m]; i += kLanes) {
@@ -369,7 +377,7 @@ inline void collect_targets(const Task& task, Workspace& w, int l) {
   round.labels[own] = 1.0f;
   round.times[own] = is_noise ? 0.0f : 1.0f;
   round.rows[l] = is_noise ? round.zeros + l * task.architecture.row : output_row(task, w, target);
-  fill_up(round, l, round.n_common + 1, 1);
+  fill_up(round, l, round.n_common + 1);
 }
 
 template <bool Cosine>
@@ -391,7 +399,7 @@ inline void negative_together(const Task& task, Workspace& w, Sums& sums, int n)
     round.common[n_common] = round.rows[l];
     products<Cosine>(round.common, n_common + 1, round.x[l], length, round.products + l * round.apart, round.norms + l * round.apart);
   }
-  link_together<Cosine>(task, round, sums, n);
+  link_together<Cosine>(task, round, sums, 0, n);
   for (int done = 0; done < n_common; done += kGroup)
     with_size(n_common - done, [&](auto size) {
       const auto work = [&](auto first) {
@@ -409,43 +417,78 @@ inline void negative_together(const Task& task, Workspace& w, Sums& sums, int n)
 // Ways have many lengths, and a branch that depends on one is mispredicted. So they are cut into blocks of kBlock nodes, the
 // last one filled up with rows of zeros, and the blocks of all documents are gone through in one loop.
 
+// Whether documents go one after another: then the rows of the next one are fetched while this one learns. (The steps are the
+// same.)
+inline bool in_turn(const Task& task) { return task.architecture.row >= kInTurn; }
+
+// Where the rows of a path are, for a document that comes after all of this round.
+inline void look_at_path(const Task& task, Workspace& w, int32_t target) {
+  Round& round = w.round;
+  const int64_t first = task.tables.path_offsets[target], end = task.tables.path_offsets[target + 1];
+  round.n_ahead = 0;
+  for (int64_t i = first; i < end; ++i)
+    round.ahead[round.n_ahead++] = seen(task.parameters.outputs, w.outputs, task.tables.paths[i] >> 1);
+}
+
 inline void collect_path(const Task& task, Workspace& w, int l) {
   Round& round = w.round;
   const Tables& tables = task.tables;
   const int64_t first = tables.path_offsets[round.targets[l]];
   const int count = static_cast<int>(tables.path_offsets[round.targets[l] + 1] - first), at = l * round.apart;
-  for (int i = 0; i < count; ++i) {
-    round.ids[at + i] = tables.path_nodes[first + i];
-    round.rows[at + i] = output_row(task, w, round.ids[at + i]);
-    round.labels[at + i] = static_cast<float>(1 - tables.path_codes[first + i]);
-    round.times[at + i] = 1.0f;
+  const int whole = round.counts[l] = (count + kBlock - 1) / kBlock * kBlock;  // filled up with what is nobody's
+  for (int i = 0; i < whole; i += kLanes) {
+    const IntVec turns = load_integers(tables.paths + first + i), inside = load_integers(kPlaces) < count - i;
+    store_integers(round.ids + at + i, inside ? turns >> 1 : IntVec{} - 1 - l);
+    store(round.labels + at + i, (turns & 1) != 0 ? Vec{} : Vec{} + 1.0f);
+    store(round.times + at + i, inside ? Vec{} + 1.0f : Vec{});
   }
-  for (int i = 0; i < kBlock; ++i) round.rows[at + count + i] = round.zeros + i * task.architecture.row;
-  fill_up(round, l, count, kBlock);
   for (int i = 0; i < count; i += kBlock) {
+    for (int k = 0; k < kBlock; ++k) {
+      const int32_t node = round.ids[at + i + k];
+      round.rows[at + i + k] = node < 0 ? round.zeros + k * task.architecture.row : output_row(task, w, node);
+    }
     round.begin_of[round.n_blocks] = at + i;
     round.lane_of[round.n_blocks] = l;
     round.before[round.n_blocks++] = i ? round.gradients[l] : round.zeros;
   }
 }
 
-template <bool Cosine>
-inline void hs_together(const Task& task, Workspace& w, Sums& sums, int n) {
+// The products of some blocks, and what these learn. `next` are rows to fetch on the way, the deepest last.
+template <bool Cosine, bool Fetch>
+inline void hs_blocks(const Task& task, Workspace& w, Sums& sums, int first, int n, const float* const* next, int n_next) {
   Round& round = w.round;
-  const int length = task.architecture.row;
-  measure_inputs<Cosine>(task, round, n);
-  round.n_blocks = 0;
-  for (int l = 0; l < n; ++l) collect_path(task, w, l);
-  for (int b = 0; b < round.n_blocks; ++b) {
+  const int length = task.architecture.row, begin = round.block_of[first], end = round.block_of[n];
+  for (int b = begin; b < end; ++b) {
     const int at = round.begin_of[b];
     store_eight(round.products + at, dots<kBlock>(round.rows + at, round.x[round.lane_of[b]], length));
     if constexpr (Cosine) store_eight(round.norms + at, squares<kBlock>(round.rows + at, length) + kNormFloor);
   }
-  round.most_times = 1;
-  link_together<Cosine>(task, round, sums, n);
-  for (int b = 0; b < round.n_blocks; ++b) {
+  link_together<Cosine>(task, round, sums, first, n);
+  for (int b = begin; b < end; ++b) {
     const int at = round.begin_of[b], l = round.lane_of[b];
-    update<kBlock, Cosine>(round.rows + at, round.x[l], round.before[b], round.gradients[l], length, round.pulls + at, round.backs + at);
+    n_next -= kBlock;
+    update<kBlock, Cosine, Fetch>(round.rows + at, round.x[l], round.before[b], round.gradients[l], length, round.pulls + at,
+                                  round.backs + at, n_next < 0 ? round.rows + at : next + n_next);
+  }
+}
+
+template <bool Cosine>
+inline void hs_together(const Task& task, Workspace& w, Sums& sums, int n) {
+  Round& round = w.round;
+  measure_inputs<Cosine>(task, round, n);
+  round.most_times = 1;
+  round.n_blocks = 0;
+  for (int l = 0; l < n; ++l) {
+    round.block_of[l] = round.n_blocks;
+    collect_path(task, w, l);
+  }
+  round.block_of[n] = round.n_blocks;
+  if (in_turn(task)) {
+    for (int l = 0; l + 1 < n; ++l)
+      hs_blocks<Cosine, true>(task, w, sums, l, l + 1, round.rows + (l + 1) * round.apart, round.counts[l + 1]);
+    hs_blocks<Cosine, true>(task, w, sums, n - 1, n, round.ahead, round.n_ahead);
+  } else {
+    hs_blocks<Cosine, false>(task, w, sums, 0, n, nullptr, 0);
   }
   if (task.bias_column)
     for (int l = 0; l < n; ++l) round.gradients[l][task.architecture.width] = 0.0f;  // the 1 is no parameter
