@@ -58,6 +58,22 @@ def test_any_vector_size_follows_the_reference(size):
     assert_follows(make_case(vector_size=size, model="dm", combine="mean"), BEST)
 
 
+@pytest.mark.parametrize("kernels", [BEST, *OTHERS])
+@pytest.mark.parametrize("logit", ["dot", "cosine"])
+@pytest.mark.parametrize("output", ["hs", "negative"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"model": "dbow", "vector_size": 600},
+        {"model": "dm", "combine": "concat", "vector_size": 100, "context": "both", "window": 4},
+        {"model": "dm", "combine": "mean", "vector_size": 300, "context": "both", "window": 3},
+    ],
+    ids=lambda model: model.get("combine", "dbow"),
+)
+def test_wide_rows_follow_the_reference(model, output, logit, kernels):
+    assert_follows(make_case(**model, output=output, logit=logit), kernels)
+
+
 @pytest.mark.parametrize("negative", [1, 2, 7, 8, 25])
 def test_any_number_of_noise_words_follows_the_reference(negative):
     assert_follows(make_case(negative=negative), BEST)
