@@ -3,11 +3,13 @@
     python benchmarks/roofline.py aclImdb.tar.xz [--threads 2] [--rounds 3]
 
 memory      The rows of U that training visits are read and written in the same order, and nothing else is done
-            (roofline.cpp; noise words once a round, nodes of the tree once a step).
+            (roofline.cpp; noise words once a round, nodes of the tree once a step; threads have copies of the busiest
+            rows, as in training).
 arithmetic  Three multiply-adds for every number of every row of a step, at the rate that the processor reaches on
             numbers in registers.
 
-Speeds of training are those of the same run, turn by turn; medians of the rounds count. It needs g++.
+Speeds of training are those of the same run, turn by turn; medians of the rounds count. It needs g++. The plot goes
+beside the results.
 """
 
 from __future__ import annotations
@@ -88,6 +90,44 @@ def told(command: list[Any]) -> float:
     return float(subprocess.run(list(map(str, command)), capture_output=True, text=True, check=True).stdout)
 
 
+def draw(rows: list[dict[str, Any]], path: Path) -> None:
+    """Speed and limits of every model, on one logarithmic axis."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    plt.rcParams["svg.hashsalt"] = "paravec"  # the same picture is the same file
+    figure, axes = plt.subplots(figsize=(8, 0.9 + 0.34 * len(rows)), layout="constrained")
+    places = range(len(rows))
+    for place, row in enumerate(rows):
+        axes.plot([row["training"], min(row["memory"], row["arithmetic"])], [place, place], color="#bbbbbb", zorder=0)
+        axes.annotate(
+            f"{100 * row['part']:.0f} %",
+            (row["training"], place),
+            textcoords="offset points",
+            xytext=(-8, 0),
+            ha="right",
+            va="center",
+            fontsize=8,
+        )
+    for what, marker, colour in (
+        ("training", "o", "#1f5fa8"),
+        ("memory", "s", "#c8641e"),
+        ("arithmetic", "D", "#5a8f3c"),
+    ):
+        label = what if what == "training" else f"{what} alone"
+        axes.scatter([row[what] for row in rows], places, marker=marker, color=colour, label=label)
+    axes.set_xscale("log")
+    axes.set_yticks(places, [f"{MODELS[row['model']].title}, {row['dimension']}" for row in rows])
+    axes.invert_yaxis()
+    axes.set_xlabel("million words a second; per cent of the nearer limit")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None, dpi=120)
+    plt.close(figure)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("archive", type=Path)
@@ -114,6 +154,7 @@ def main() -> None:
                 print(f"| {name} | {dimension} | {cells} | {100 * row['part']:.0f} % |", flush=True)
                 results["rows"].append(row)
                 chosen.out.write_text(json.dumps(results, indent=1) + "\n")
+    draw(results["rows"], chosen.out.with_suffix(".svg"))
 
 
 if __name__ == "__main__":

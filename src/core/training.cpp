@@ -53,13 +53,14 @@ class BiasColumn {
     task.bias_column = task.architecture.output == Output::Hs && task.parameters.bias;
     if (!task.bias_column) return;
     task.architecture.row = (task.architecture.width + kRowMultiple) / kRowMultiple * kRowMultiple;
-    for (int64_t i = 0; i < n_rows_; ++i) at(i) = task.parameters.bias[i];
+    for (int64_t i = 0; i < n_rows_; ++i)
+      if (task.parameters.bias[i] != 0.0f) at(i) = task.parameters.bias[i];  // pages that nobody wrote to take no memory
   }
   ~BiasColumn() {
     if (!task_.bias_column) return;
     for (int64_t i = 0; i < n_rows_; ++i) {
       task_.parameters.bias[i] = at(i);
-      at(i) = 0.0f;
+      if (at(i) != 0.0f) at(i) = 0.0f;
     }
   }
   BiasColumn(const BiasColumn&) = delete;

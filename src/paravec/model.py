@@ -10,6 +10,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from paravec.architecture import Architecture
 
+_AT_ONCE = 1 << 20
+
+
+def is_finite(array: NDArray[Any]) -> bool:
+    """Whether no number is NaN or infinite; in pieces, since all answers at once would take a quarter of the array."""
+    rows = max(1, _AT_ONCE // max(1, array[:1].size))
+    return all(bool(np.isfinite(array[i : i + rows]).all()) for i in range(0, len(array), rows))
+
 
 @dataclass
 class Weights:

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from paravec import tensors
 from paravec.architecture import Architecture
 from paravec.errors import ModelFormatError, TensorError
+from paravec.model import is_finite
 from paravec.vocab import Vocabulary
 
 Expected = Mapping[str, tuple[str, tuple[int | None, ...]]]  # the type of an array, and its shape as far as known
-_AT_ONCE = 1 << 20
 
 
 def weights_of(architecture: Architecture, vocabulary: Vocabulary) -> dict[str, tuple[str, tuple[int | None, ...]]]:
@@ -57,8 +56,5 @@ def _fits(found: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
 def check_finite(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Refuses weights that are no numbers; a piece at a time, because they may be mapped."""
     for name, array in arrays.items():
-        if array.dtype.kind != "f":
-            continue
-        flat = array.reshape(-1)
-        if not all(np.isfinite(flat[i : i + _AT_ONCE]).all() for i in range(0, len(flat), _AT_ONCE)):
+        if array.dtype.kind == "f" and not is_finite(array):
             raise ModelFormatError(f"{path}: the array {name!r} holds NaN or infinity")

@@ -16,7 +16,7 @@ from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.engines.base import Engine, Pass, Tables
 from paravec.errors import DivergedError, ModelFormatError
-from paravec.model import Model, Weights
+from paravec.model import Model, Weights, is_finite
 from paravec.settings import Settings
 from paravec.validation import HeldOut
 
@@ -184,7 +184,7 @@ class Training:
         """Refuses to go on with numbers that have left their range."""
         hopeless = 10 * _loss_of_zero(self.model.architecture, self._tables)
         # `not <` holds for NaN too
-        if not -objective < hopeless or (whole and not np.isfinite(self.model.outputs).all()):
+        if not -objective < hopeless or (whole and not is_finite(self.model.outputs)):
             architecture = self.model.architecture
             raise DivergedError(
                 f"training of model={architecture.model!r} diverged: the loss is {-objective:.4g} in epoch "
