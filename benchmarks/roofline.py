@@ -119,6 +119,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         label = what if what == "training" else f"{what} alone"
         axes.scatter([row[what] for row in rows], places, marker=marker, color=colour, label=label)
     axes.set_xscale("log")
+    axes.set_xlim(left=0.6 * min(row["training"] for row in rows))  # room for its number
     axes.set_yticks(places, [f"{MODELS[row['model']].title}, {row['dimension']}" for row in rows])
     axes.invert_yaxis()
     axes.set_xlabel("million words a second; per cent of the nearer limit")
