@@ -193,7 +193,7 @@ struct Copies {
   int32_t* ids;          // and the other way round
 };
 
-// The buffers of one thread; training.cpp allocates them.
+// The buffers of one thread; buffers.cpp allocates them.
 struct Workspace {
   Tally tally;
   int32_t* noise;        // kChunk * negative
