@@ -4,13 +4,21 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src/core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test lint sanitize bench bench-quick bench-corpus bench-life clean
+.PHONY: demo test test-triton test-gpu lint sanitize bench bench-quick bench-corpus bench-life clean
 
 demo: $(VENV)/built
 	$(BIN)/paravec demo
 
 test: lint
 	$(BIN)/python -m pytest src tests
+
+# The kernels of the GPU engine, in Triton's interpreter, on any machine.
+test-triton: $(VENV)/triton
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest tests/gpu
+
+# The same on a GPU, and what needs one.
+test-gpu: $(VENV)/triton
+	$(BIN)/python -m pytest tests/gpu
 
 lint: $(VENV)/built
 	$(BIN)/ruff check .
@@ -41,6 +49,10 @@ bench-life: $(VENV)/built
 $(VENV)/built: $(SOURCES)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(VENV)/triton: $(VENV)/built
+	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 -e '.[gpu]'
 	touch $@
 
 $(VENV)/rivals: $(VENV)/built

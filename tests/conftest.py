@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from paravec.corpus import Corpus
 from paravec.corpus.encoder import learn
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import zeros
+from paravec.engines.devices import interpreted
 from paravec.model import Model
 from paravec.settings import Settings
 from paravec.sources import block
@@ -33,6 +35,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 COMMAND = [sys.executable, "-m", "paravec"]
+
+
+def pytest_collection_modifyitems(items):
+    """Kernels of the GPU engine run on a GPU or in Triton's interpreter; some of their tests need the GPU."""
+    kernels = [item for item in items if item.path.parent.name == "gpu"]
+    if not kernels or find_spec("torch") is None:
+        return  # without PyTorch, their modules skip themselves
+    import torch
+
+    has_gpu = torch.cuda.is_available() and not interpreted()
+    for item in kernels:
+        if not has_gpu and item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason="needs a GPU: make test-gpu on a machine that has one"))
+        elif not has_gpu and not interpreted():
+            item.add_marker(pytest.mark.skip(reason="needs a GPU, or Triton's interpreter: make test-triton"))
 
 
 def combinations(**more: list) -> list[dict]:

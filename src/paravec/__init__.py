@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from paravec.corpus.encode import encode
     from paravec.errors import (
         CorpusFormatError,
+        DeviceError,
         DivergedError,
+        EngineWarning,
         ForgottenWordsWarning,
         ModelFormatError,
         NotEnoughMemoryError,
@@ -29,8 +31,10 @@ __version__ = "0.1.0"
 __all__ = [
     "Callback",
     "CorpusFormatError",
+    "DeviceError",
     "DivergedError",
     "EncodedCorpus",
+    "EngineWarning",
     "Epoch",
     "ForgottenWordsWarning",
     "ModelFormatError",

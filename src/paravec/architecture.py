@@ -72,13 +72,13 @@ class Architecture:
     def learning_rate(self) -> float:
         """The default learning rate of this combination."""
         # Chosen on validation data: docs/inference.md. What concat and sum put into h grows with the window, and the
-        # rate that stays stable falls.
+        # rate that stays stable falls; the mean of more vectors is shorter, and more is needed.
         if self.logit == "cosine":
             return 0.001
         if not self.is_dm:
             rate = 0.07 if self.output == "negative" else 0.1
         elif self.combine == "mean":
-            rate = 0.3
+            rate = min(max(0.3, 0.03 * (1 + self.slots)), 0.6)
         elif self.combine == "concat":
             rate = min(0.5 / (1 + self.slots), 0.1)
         else:

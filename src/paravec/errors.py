@@ -9,6 +9,10 @@ class NotEnoughMemoryError(MemoryError):
     """What was asked for needs more memory than there is."""
 
 
+class DeviceError(RuntimeError):
+    """There is no GPU that can be worked with, or no longer."""
+
+
 class ModelFormatError(ValueError):
     """A folder is not a model (or a checkpoint of one), or not one that can be trusted."""
 
@@ -27,6 +31,10 @@ class SourceError(ValueError):
 
 class UnknownWordsWarning(UserWarning):
     """Some documents have no word that the model knows; their vectors are zero."""
+
+
+class EngineWarning(UserWarning):
+    """Another engine does the work than might have been expected."""
 
 
 class ReplacedBytesWarning(UserWarning):

@@ -88,9 +88,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         At the first and at the last step, a straight line between them. None takes the default of the combination, and
         0.0001 at most.
     deterministic : bool
-        Bit-identical results at any `n_jobs`. Training then uses one thread.
-    engine : {"cpu", "reference"}
-        The C++ core, or the slow definition in NumPy.
+        Bit-identical results at any `n_jobs`.
+    engine : {"cpu", "gpu", "auto", "reference"}
+        The C++ core; PyTorch and Triton on a GPU (``pip install 'paravec[gpu]'``); the GPU if there is one, else the
+        core, and a warning says why; or the slow definition in NumPy.
     n_jobs : int, optional
         Threads; -1 for all cores.
     random_state : int, RandomState or None

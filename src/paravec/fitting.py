@@ -218,9 +218,15 @@ class _Watch:
 
     def _keep(self, training: Training, last: bool) -> None:
         if self.checkpoints is not None and self.checkpoints.due(training.state, last):
+            training.settle()
             self.checkpoints.write(self.runs)
 
     def _transform(self, training: Training) -> Callable[[Any], Any]:
         job, model = self.job, training.model
         now = Fitted(job.settings, job.seed, job.corpus.vocabulary, job.start.corpus, [model], None)
-        return now.transform
+
+        def transform(X: Any) -> Any:
+            training.settle()
+            return now.transform(X)
+
+        return transform

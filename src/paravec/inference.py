@@ -16,8 +16,6 @@ from paravec.model import Model
 from paravec.settings import Settings
 from paravec.vocab import Vocabulary
 
-_WORDS_AT_ONCE = 1 << 21
-
 
 def how_to_infer(model: Model, settings: Settings, seed: int, part: Part = Part.ALL) -> Inference:
     """What the settings say of inference, for one model."""
@@ -38,12 +36,12 @@ def infer(
     """A row for every document of the corpus; `tell` hears now and then how many are done."""
     how = how_to_infer(model, settings, seed)
     words = corpus.words_only(vocabulary) if model.architecture.is_dm else corpus
-    if len(words.tokens) <= _WORDS_AT_ONCE:
+    if len(words.tokens) <= engine.words_at_once:
         return engine.infer(model, words, tables, how)
     vectors = np.empty((len(words), model.architecture.vector_size), dtype=np.float32)
     first = 0
     while first < len(words):
-        end = int(np.searchsorted(words.offsets, words.offsets[first] + _WORDS_AT_ONCE, side="right")) - 1
+        end = int(np.searchsorted(words.offsets, words.offsets[first] + engine.words_at_once, side="right")) - 1
         end = min(max(end, first + 1), len(words))
         vectors[first:end] = engine.infer(model, words.between(first, end), tables, how)
         first = end

@@ -19,7 +19,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "pad": ("all", "short"),
     "output": ("negative", "hs", "softmax"),
     "logit": ("dot", "cosine"),
-    "engine": ("cpu", "reference"),
+    "engine": ("cpu", "gpu", "auto", "reference"),
 }
 
 
@@ -138,7 +138,7 @@ class Settings(Encoding):
     learning_rate: float | None = _setting(None, "at the first step; the default of the combination if left out")
     min_learning_rate: float | None = _setting(None, "at the last step; 0.0001 at most if left out")
     deterministic: bool = _setting(False, "bit-identical results at any number of threads")
-    engine: str = _setting("cpu", "cpu or reference")
+    engine: str = _setting("cpu", "cpu, gpu, auto (gpu if there is one), or reference")
     infer_tol: float = _setting(0.001, "how far the gradient must fall in inference, as a part of what it is at zero")
     infer_max_iter: int = _setting(100, "steps of inference at most")
     infer_l2: float = _setting(5.0, "weight of the squared length of a vector in inference")

@@ -16,7 +16,7 @@ from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.engines.base import Engine, Pass, Tables
 from paravec.errors import DivergedError, ModelFormatError
-from paravec.model import Model, Weights, is_finite
+from paravec.model import Model, Weights
 from paravec.settings import Settings
 from paravec.validation import HeldOut
 
@@ -120,11 +120,16 @@ class Training:
         """Trains to the end, in place."""
         while self.state.epoch < self.epochs and not self.state.stopped:
             self._epoch(watch)
+        self.settle()
         if self.run.best is not None:
             self.model.restore(self.run.best)
             self.run.best = None
         if self.model.documents is not None:
             self.model.documents[self._corpus.lengths == 0] = 0  # what no word has moved means nothing
+
+    def settle(self) -> None:
+        """Brings the arrays of the model up to date, before anyone looks at them."""
+        self._engine.settle(self.model)
 
     def _epoch(self, watch: Watch | None) -> None:
         state, architecture = self.state, self.model.architecture
@@ -138,14 +143,18 @@ class Training:
             raise ModelFormatError(f"the checkpoint is in slice {state.slice} of an epoch that has {len(ends)}")
         words = np.cumsum(lengths)
         visited, taken = 0, 0.0
-        for first, end in list(zip([0, *ends], ends, strict=False))[state.slice :]:
+        together = self._engine.slices_at_once
+        while state.slice < len(ends):
+            first = ends[state.slice - 1] if state.slice else 0
+            last = min(state.slice + together, len(ends))
+            end = ends[last - 1]
             before = time.perf_counter()
             work = Pass(self._seed, state.epoch, order[first:end], schedule[first:end])
             tally = self._engine.train(self.model, self._corpus, self._tables, work)
             visited += int(lengths[first:end].sum())
             state.objective += tally.objective
             state.targets += tally.targets
-            state.slice += 1
+            state.slice = last
             taken += time.perf_counter() - before
             state.seconds += time.perf_counter() - before
             self._check(state.objective / max(1, state.targets))
@@ -176,6 +185,7 @@ class Training:
             return
         loss = state.validation_losses[-1]
         if state.best is None or loss < state.validation_losses[state.best] * (1 - settings.stop_tol):
+            self.settle()
             state.best, self.run.best = state.epoch, self.model.weights(self.run.best)
         elif state.epoch - state.best >= settings.patience:
             state.stopped = True
@@ -184,7 +194,7 @@ class Training:
         """Refuses to go on with numbers that have left their range."""
         hopeless = 10 * _loss_of_zero(self.model.architecture, self._tables)
         # `not <` holds for NaN too
-        if not -objective < hopeless or (whole and not is_finite(self.model.outputs)):
+        if not -objective < hopeless or (whole and not self._engine.is_finite(self.model)):
             architecture = self.model.architecture
             raise DivergedError(
                 f"training of model={architecture.model!r} diverged: the loss is {-objective:.4g} in epoch "

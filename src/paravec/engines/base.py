@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.huffman import Paths, huffman
-from paravec.model import Model
+from paravec.model import Model, is_finite
 from paravec.vocab import Noise, Vocabulary, keep_thresholds
 
 RUN_TOKENS, RUN_DOCUMENTS, LONG_RUN = 1 << 14, 32, 1 << 17
 MOST_SHARES, RUNS_A_SHARE, ROOM_OF_SHARES, MANY_VISITS = 16, 8, 1 << 30, 32
+A_VISIT = 0.05  # the part of its way that a busy row goes at a visit
 FULL_EVIDENCE = 50  # targets of a document after which `infer_l2` has doubled
 
 
@@ -25,6 +26,7 @@ class Tables:
     """What the steps need to know of the vocabulary."""
 
     n_words: int
+    counts: NDArray[np.int64]
     keep: NDArray[np.uint32]
     noise: Noise | None
     paths: Paths | None
@@ -36,6 +38,7 @@ class Tables:
         counts = vocabulary.counts[:size]
         return Tables(
             n_words=len(vocabulary.words),
+            counts=counts,
             keep=keep_thresholds(counts, sample),
             noise=Noise.of(counts) if architecture.output == "negative" else None,
             paths=huffman(counts) if architecture.output == "hs" else None,
@@ -45,6 +48,36 @@ class Tables:
     def n_targets(self) -> int:
         """How many words and n-grams can be predicted."""
         return len(self.keep)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """What part of every change rows of U and W take on a device that has many documents in flight.
+
+    All of them start from the same row, and what they want of it, added up, would overshoot. If one change brings a row
+    by `A_VISIT` of the way to where it would rest, and `others` more arrive at the same moment, each counts for
+    1 / (1 + A_VISIT others). Alone, it takes all. (The part must not depend on the step: errors that balance each other
+    would no longer do so.)
+    """
+
+    outputs: NDArray[np.float32]
+    words: NDArray[np.float32]
+
+    @staticmethod
+    def of(architecture: Architecture, tables: Tables, at_once: int) -> Crowd:
+        """For `at_once` documents in flight, by how often words occur."""
+        often = tables.counts / tables.counts.sum()
+        if tables.paths is not None:
+            rows = architecture.n_outputs(tables.n_targets)
+            passing = np.repeat(often, np.diff(tables.paths.offsets))
+            visits = np.bincount(tables.paths.nodes, weights=passing, minlength=rows)
+        else:
+            noise = tables.counts**0.75
+            visits = often + architecture.negative * noise / noise.sum()
+        words = np.append(tables.counts[: tables.n_words] / tables.counts[: tables.n_words].sum(), 0.0)  # NULL: seldom
+        slots = architecture.slots if architecture.is_dm else 1
+        outputs, entries = (1 / (1 + A_VISIT * max(0, at_once - 1) * each) for each in (visits, slots * words))
+        return Crowd(outputs.astype(np.float32), entries.astype(np.float32))
 
 
 @dataclass(frozen=True)
@@ -135,11 +168,36 @@ def _padded(columns: int) -> int:
     return -(-columns // 16) * 16
 
 
+class OnHost:
+    """What engines have in common that work on the arrays of the model themselves."""
+
+    slices_at_once = 1
+    words_at_once = 1 << 21
+
+    def settle(self, model: Model) -> None:
+        """See :class:`Engine`."""
+
+    def is_finite(self, model: Model) -> bool:
+        """See :class:`Engine`."""
+        return is_finite(model.outputs)
+
+
 class Engine(Protocol):
     """Who does the arithmetic."""
 
+    slices_at_once: int  # of an epoch, so that there is work enough for all that can be busy together
+    words_at_once: int  # in inference
+
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
-        """Visits the documents of `work` once each and updates the model in place."""
+        """Visits the documents of `work` once each and updates the model in place, at the latest when it settles."""
+        ...
+
+    def settle(self, model: Model) -> None:
+        """After this, the arrays of the model are what training has made of them."""
+        ...
+
+    def is_finite(self, model: Model) -> bool:
+        """Whether no output weight is NaN or infinite, settled or not."""
         ...
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:

@@ -9,14 +9,14 @@ from paravec import _core
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
-from paravec.engines.base import Inference, Pass, Tables, Tally
+from paravec.engines.base import Inference, OnHost, Pass, Tables, Tally
 from paravec.model import Model
 from paravec.settings import threads
 
 F32 = NDArray[np.float32]
 
 
-class CpuEngine:
+class CpuEngine(OnHost):
     """Lock-free training and exact, parallel inference on the processor.
 
     `kernels` names an instruction set (``_core.available_kernels()``); the best one is taken if it is empty.

@@ -15,17 +15,18 @@ from paravec import draws
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
-from paravec.engines.base import Inference, Pass, Tables, Tally, n_shares, run_ends
-from paravec.engines.side_by_side import Share, train_in_a_row, train_side_by_side
+from paravec.engines.base import Crowd, Inference, OnHost, Pass, Tables, Tally, n_shares, run_ends
+from paravec.engines.side_by_side import Share, train_in_a_row, train_one_by_one, train_side_by_side
 from paravec.engines.steps import Array, Step, document_steps, frozen_steps, gradients, norm, objective, output_rows
 from paravec.model import Model
 
 
-class ReferenceEngine:
-    """Trains, infers and scores by the functions above."""
+class ReferenceEngine(OnHost):
+    """Trains, infers and scores; with `crowd`, trains documents one by one, as a GPU does (`train_one_by_one`)."""
 
-    def __init__(self, deterministic: bool = False) -> None:
+    def __init__(self, deterministic: bool = False, crowd: Crowd | None = None) -> None:
         self.deterministic = deterministic
+        self.crowd = crowd
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
@@ -44,6 +45,9 @@ class ReferenceEngine:
             for number, (begin, end) in enumerate(runs[i : i + shares]):
                 at, visits = (together[number].model, together[number].visits) if together else (model, None)
                 first = int(work.order[begin])
+                if self.crowd is not None:
+                    tallies.append(train_one_by_one(model, tables, documents[begin:end], key, first, self.crowd))
+                    continue
                 tallies.append(train_side_by_side(at, tables, documents[begin:end], key, first, visits))
             for share in together:
                 share.add_to(model, len(together))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paravec.architecture import Architecture
-from paravec.engines.base import Tables, Tally, weight_of
+from paravec.engines.base import Crowd, Tables, Tally, weight_of
 from paravec.engines.steps import (
     Array,
     Step,
@@ -156,12 +156,27 @@ def train_in_a_row(model: Model, tables: Tables, steps: list[Step]) -> Tally:
     """The exact softmax: `batch_size` steps at once, whatever documents they come from."""
     size, total = model.architecture.batch_size, 0.0
     for i in range(0, len(steps), size):
-        batch = steps[i : i + size]
-        total += sum(objective(model, tables, step) for step in batch)
-        found = [(step.rate, each) for step in batch for each in gradients(model, tables, step)]
-        for rate, (array, rows, gradient) in found:
-            _add(model, array, rows, rate * gradient)
+        total += _learn_at_once(model, tables, steps[i : i + size])
     return Tally(total, len(steps))
+
+
+def train_one_by_one(
+    model: Model, tables: Tables, documents: list[list[Step]], key: tuple[int, int], first: int, crowd: Crowd
+) -> Tally:
+    """The documents of a run one after another, with the noise words that they would have side by side: the GPU.
+
+    There, documents that are in flight together add to the same U and W, and busy rows take a part of every change.
+    """
+    total, count = 0.0, 0
+    free = [0] * model.architecture.batch_size
+    for steps in documents:
+        seat = free.index(min(free))
+        for number, step in enumerate(steps, free[seat]):
+            noise = noise_words(model.architecture, tables, key, first, number)
+            total += _learn_in_a_crowd(model, tables, replace(step, noise=noise), crowd)
+        free[seat] += len(steps)
+        count += len(steps)
+    return Tally(total, count)
 
 
 def train_side_by_side(
@@ -217,6 +232,28 @@ def _learn_together(tables: Tables, steps: list[tuple[Model, Step]]) -> float:
         for array, rows, change in output_gradients(model, p):
             _add(model, array, rows, step.rate * change)
     for model, rate, (array, rows, change) in found:
+        _add(model, array, rows, rate * change)
+    return total
+
+
+def _learn_in_a_crowd(model: Model, tables: Tables, step: Step, crowd: Crowd) -> float:
+    """A step, of whose changes busy rows take a part."""
+    value, found = objective(model, tables, step), list(gradients(model, tables, step))
+    for array, rows, change in found:
+        part: Any = 1.0
+        if array is model.words:
+            part = crowd.words[rows]
+        elif array is not model.documents:
+            part = crowd.outputs[rows]
+        _add(model, array, rows, step.rate * (part * change.T).T)
+    return value
+
+
+def _learn_at_once(model: Model, tables: Tables, steps: list[Step]) -> float:
+    """Everything learns from all parameters as they are now."""
+    total = sum(objective(model, tables, step) for step in steps)
+    found = [(step.rate, each) for step in steps for each in gradients(model, tables, step)]
+    for rate, (array, rows, change) in found:
         _add(model, array, rows, rate * change)
     return total
 

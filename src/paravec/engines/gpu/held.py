@@ -1,0 +1,209 @@
+"""What lies on the device: the corpus, the tables, and the parameters while they are trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from paravec.architecture import Architecture
+from paravec.corpus import Corpus
+from paravec.engines.base import Crowd, Pass, Tables, run_ends
+from paravec.errors import NotEnoughMemoryError
+from paravec.model import Model
+
+Tensor: TypeAlias = torch.Tensor
+
+_BYTES_A_TOKEN, _BYTES_A_DOCUMENT = 16, 160  # of a pass: tokens and their copies in order, lists of documents
+
+
+def put(array: NDArray[Any], device: torch.device) -> Tensor:
+    """A copy on the device. Unsigned 32-bit numbers keep their bits as signed ones."""
+    plain = np.ascontiguousarray(array)
+    if plain.dtype == np.uint32:
+        plain = plain.view(np.int32)
+    if not plain.flags.writeable:
+        plain = plain.copy()
+    return torch.from_numpy(plain).to(device, copy=True)
+
+
+@dataclass
+class Parameters:
+    """W, U and b on the device, and D if there is room.
+
+    Rows of U and W are padded, so that they are read and added to four numbers at a time.
+    """
+
+    documents: Tensor | None
+    words: Tensor | None
+    outputs: Tensor
+    bias: Tensor | None
+    trainable: Tensor | None
+
+    @staticmethod
+    def of(model: Model, device: torch.device, documents: bool) -> Parameters:
+        """A copy of a model's, with or without D."""
+        return Parameters(
+            put(model.documents, device) if documents and model.documents is not None else None,
+            None if model.words is None else _spread(model.words, device),
+            _spread(model.outputs, device),
+            None if model.bias is None else put(model.bias, device),
+            None if model.trainable is None else put(model.trainable, device),
+        )
+
+    def back(self, model: Model) -> None:
+        """Writes them into the model's own arrays."""
+        for name in ("documents", "words", "outputs", "bias"):
+            ours, theirs = getattr(self, name), getattr(model, name)
+            if ours is not None and theirs is not None:
+                theirs[...] = ours.cpu().numpy()
+
+
+def _spread(array: NDArray[Any], device: torch.device) -> Tensor:
+    rows, columns = array.shape
+    room = torch.zeros(rows, _padded(columns), dtype=torch.float32, device=device)[:, :columns]
+    room.copy_(torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32)))
+    return room
+
+
+def _padded(columns: int) -> int:
+    return -(-columns // 16) * 16
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The tables of :class:`paravec.engines.base.Tables` on the device; what a model does not need is empty."""
+
+    keep: Tensor | None
+    threshold: Tensor
+    alias: Tensor
+    path_offsets: Tensor
+    path_nodes: Tensor
+    path_codes: Tensor
+
+    @staticmethod
+    def of(tables: Tables, device: torch.device) -> Lists:
+        """A copy."""
+        none = np.zeros(1, dtype=np.int32)
+        noise, paths = tables.noise, tables.paths
+        everything = bool((tables.keep == 2**32 - 1).all())
+        return Lists(
+            None if everything else put(tables.keep, device),
+            put(none if noise is None else noise.threshold, device),
+            put(none if noise is None else noise.alias, device),
+            put(none.astype(np.int64) if paths is None else paths.offsets, device),
+            put(none if paths is None else paths.nodes, device),
+            put(none.astype(np.uint8) if paths is None else paths.codes, device),
+        )
+
+
+@dataclass(frozen=True)
+class Source:
+    """Documents of a pass, and where their tokens and vectors lie on the device."""
+
+    work: Pass
+    lengths: NDArray[np.int64]
+    tokens: Tensor
+    begins: Tensor
+    documents: Tensor  # D, or the rows of it that these documents have
+    rows: Tensor  # of each document there
+
+
+@dataclass
+class Held:
+    """All that training has on the device. Without room for tokens and D, they come and go shard by shard."""
+
+    model: Model
+    corpus: Corpus
+    parameters: Parameters
+    lists: Lists
+    device: torch.device
+    resident: tuple[Tensor, Tensor] | None  # tokens and offsets
+    bytes_of_a_shard: int
+    stale: bool = False  # whether the model's own arrays are behind
+    _crowds: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(model: Model, corpus: Corpus, tables: Tables, device: torch.device, room: int | None = None) -> Held:
+        """Puts as much there as there is room for."""
+        room = room if room is not None else _free(device)
+        weights = _weights(model, tables)
+        left = int(0.9 * room) - weights
+        if left < _shard_of(model.architecture, corpus.lengths).max(initial=0):
+            raise NotEnoughMemoryError(
+                f"the GPU has {room / 1e9:,.2f} GB free, and training needs {weights / 1e9:,.2f} GB of it for words "
+                f"and output weights and more for at least one document; lower vector_size (to about "
+                f"{int(model.architecture.vector_size * 0.8 * room / max(weights, 1))}), raise min_count, set "
+                f"max_vocab, or use engine='cpu'. Document vectors and tokens need no room there all at once: they are "
+                f"streamed"
+            )
+        fits = _shard_of(model.architecture, corpus.lengths).sum() <= left
+        return Held(
+            model,
+            corpus,
+            Parameters.of(model, device, documents=bool(fits)),
+            Lists.of(tables, device),
+            device,
+            (put(corpus.tokens, device), put(corpus.offsets, device)) if fits else None,
+            left,
+        )
+
+    def sources(self, architecture: Architecture, work: Pass) -> Iterator[Source]:
+        """The documents of a pass: all at once, or shard by shard, whose vectors are written back to the model."""
+        lengths = self.corpus.lengths[work.order]
+        if self.resident is not None:
+            tokens, offsets = self.resident
+            order = torch.from_numpy(work.order).to(self.device)
+            assert self.parameters.documents is not None
+            yield Source(work, lengths, tokens, offsets[order], self.parameters.documents, order)
+            return
+        assert self.model.documents is not None
+        for first, end in self._shards(architecture, lengths):
+            part = Pass(work.seed, work.epoch, work.order[first:end], work.rates[first:end])
+            some = self.corpus.taking(part.order)
+            documents = put(self.model.documents[part.order].astype(np.float32), self.device)
+            rows = torch.arange(len(some), device=self.device)
+            begins = put(some.offsets[:-1], self.device)
+            yield Source(part, lengths[first:end], put(some.tokens, self.device), begins, documents, rows)
+            self.model.documents[part.order] = documents.cpu().numpy()
+
+    def _shards(self, architecture: Architecture, lengths: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+        """Whole runs, so that their noise words are the same whatever the room."""
+        sizes = np.cumsum(_shard_of(architecture, lengths))
+        first, end = 0, 0
+        for begin, run in pairwise([0, *run_ends(lengths)]):
+            if end > first and sizes[run - 1] - (sizes[first - 1] if first else 0) > self.bytes_of_a_shard:
+                yield first, end
+                first = begin
+            end = run
+        if end > first:
+            yield first, end
+
+    def crowd(self, architecture: Architecture, tables: Tables, at_once: int) -> tuple[Tensor, Tensor]:
+        """What part of every change rows of U and of W take, when so many documents are in flight."""
+        if at_once not in self._crowds:
+            crowd = Crowd.of(architecture, tables, at_once)
+            self._crowds[at_once] = put(crowd.outputs, self.device), put(crowd.words, self.device)
+        return self._crowds[at_once]
+
+
+def _free(device: torch.device) -> int:
+    return 1 << 40 if device.type == "cpu" else int(torch.cuda.mem_get_info(device)[0])
+
+
+def _weights(model: Model, tables: Tables) -> int:
+    """The bytes of W, U, b and the tables."""
+    rows = len(model.outputs) * (_padded(model.outputs.shape[1]) + 2)
+    words = 0 if model.words is None else len(model.words) * (_padded(model.words.shape[1]) + 2)
+    paths = 0 if tables.paths is None else 5 * len(tables.paths.nodes)
+    return 4 * (rows + words) + 20 * tables.n_targets + paths
+
+
+def _shard_of(architecture: Architecture, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The bytes that each document takes while it is trained."""
+    return _BYTES_A_TOKEN * lengths + 4 * architecture.vector_size + _BYTES_A_DOCUMENT

@@ -1,0 +1,143 @@
+"""A launch of one document at a time follows the reference; the draws of every launch are those of every engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="engine='gpu' needs PyTorch: make test-triton")
+pytest.importorskip("triton", reason="engine='gpu' needs Triton: make test-triton")
+
+from conftest import combinations, documents, make_case, name_of
+from paravec.engines import base
+from paravec.engines.base import Crowd, Pass
+from paravec.engines.devices import interpreted
+from paravec.engines.gpu import GpuEngine
+from paravec.engines.reference import ReferenceEngine
+
+FEW = (3, 8, 1, 12, 0, 5)
+
+
+def one_by_one(case, engine, model) -> tuple[float, int]:
+    """A pass in which every document is alone on the device, and in a run of its own."""
+    work = case.work()
+    tallies = []
+    for i in range(len(work.order)):
+        alone = Pass(work.seed, work.epoch, work.order[i : i + 1], work.rates[i : i + 1])
+        tallies.append(engine.train(model, case.corpus, case.tables, alone))
+    engine.settle(model)
+    return sum(tally.objective for tally in tallies), sum(tally.targets for tally in tallies)
+
+
+def assert_follows(case, room: int | None = None) -> None:
+    """|A - B| <= 1e-4 |B - B0| in the Frobenius norm, and the objective to float accuracy."""
+    start, exact = case.model.astype(np.float64), case.model.astype(np.float64)
+    crowd = Crowd.of(case.model.architecture, case.tables, 1)
+    ours = one_by_one(case, GpuEngine(room=room), case.model)
+    theirs = one_by_one(case, ReferenceEngine(crowd=crowd), exact)
+    assert ours[1] == theirs[1]
+    assert ours[0] == pytest.approx(theirs[0], rel=1e-5)
+    assert_near(case.model, exact, start)
+
+
+def assert_near(model, exact, start) -> None:
+    for name in ("documents", "words", "outputs", "bias"):
+        a, b, b0 = (getattr(m, name) for m in (model, exact, start))
+        if a is not None:
+            assert np.linalg.norm(a - b) <= 1e-4 * np.linalg.norm(b - b0), name
+            assert np.linalg.norm(b - b0) > 0
+
+
+@pytest.mark.parametrize("combination", combinations()[::2], ids=name_of)
+def test_a_document_follows_the_reference(combination):
+    assert_follows(make_case(documents(FEW), **combination))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"sample": 0.02},
+        {"sample": 0.02, "output": "hs", "model": "dm", "combine": "mean"},
+        {"sample": 0.05, "ngrams": 3, "train_words": True, "context": "both", "ngram_min_count": 1},
+        {"sample": 0.02, "output": "softmax", "train_words": True},
+        {"negative": 1},
+        {"negative": 20},
+        {"vector_size": 130, "model": "dm", "combine": "concat", "output": "hs"},
+        {"batch_size": 1},
+    ],
+    ids=str,
+)
+def test_other_settings_follow_the_reference(settings):
+    assert_follows(make_case(documents(FEW), **settings))
+
+
+@pytest.mark.parametrize("model", ["dbow", "dm"])
+@pytest.mark.parametrize("output", ["negative", "softmax"])
+def test_frozen_rows_of_words_stay_to_the_bit(model, output):
+    case = make_case(documents(FEW), model=model, combine="mean", train_words=model == "dbow", output=output)
+    before = case.model.words.copy()
+    case.model.trainable = (np.arange(len(before)) % 2).astype(np.uint8)
+    assert_follows(case)
+    same = (case.model.words == before).all(axis=1)
+    assert same[case.model.trainable == 0].all()
+
+
+@pytest.mark.parametrize("settings", [{}, {"train_words": True}, {"model": "dm", "combine": "sum"}], ids=str)
+def test_documents_of_a_run_have_the_noise_words_of_every_engine(settings):
+    """In the interpreter documents come one after another, so that a whole pass can be compared."""
+    if not interpreted():
+        pytest.skip("on a GPU documents are in flight together: only in Triton's interpreter")
+    case = make_case(documents((5, 1, 9, 0, 2, 7, 3, 1)), batch_size=3, **settings)
+    start, exact = case.model.astype(np.float64), case.model.astype(np.float64)
+    ours, work = GpuEngine(), case.work()
+    ours.train(case.model, case.corpus, case.tables, work)
+    ours.settle(case.model)
+    ReferenceEngine(crowd=Crowd.of(case.model.architecture, case.tables, 1)).train(
+        exact, case.corpus, case.tables, work
+    )
+    assert_near(case.model, exact, start)
+
+
+def test_documents_may_come_and_go_shard_by_shard(monkeypatch):
+    monkeypatch.setattr(base, "RUN_TOKENS", 40)
+    monkeypatch.setattr(base, "RUN_DOCUMENTS", 2)
+    whole, parts = (make_case(documents((10, 20, 30, 15) * 4), vector_size=4, sample=0.01) for _ in range(2))
+    found = []
+    for case, room in ((whole, None), (parts, 9_000)):
+        engine = GpuEngine(room=room)
+        tally = engine.train(case.model, case.corpus, case.tables, case.work())
+        engine.settle(case.model)
+        sources = list(engine._held.sources(case.model.architecture, case.work()))
+        found.append((len(sources), tally.targets))
+    assert found[0] == (1, found[1][1])
+    assert found[1][0] > 1
+    for name in ("documents", "outputs"):
+        assert np.allclose(getattr(whole.model, name), getattr(parts.model, name), atol=1e-4)
+
+
+def test_a_crowd_takes_a_part_of_every_change():
+    case = make_case(output="hs")
+    alone, many = (Crowd.of(case.model.architecture, case.tables, n) for n in (1, 1000))
+    assert (alone.outputs == 1).all()
+    assert many.outputs[0] == many.outputs.min() < 0.05  # the root
+    assert (many.outputs > 0).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"output": "hs"}, {"model": "dm"}, {"model": "dm", "combine": "mean"}, {"logit": "cosine"}],
+    ids=str,
+)
+def test_documents_in_flight_together_learn_as_well(settings):
+    docs = documents([60] * 2000, words=300)
+    losses = []
+    for engine in (GpuEngine(), ReferenceEngine()):
+        case = make_case(docs if isinstance(engine, GpuEngine) else docs[:200], vector_size=20, **settings)
+        model = replace(case.model, documents=case.model.documents * 0.1, outputs=case.model.outputs * 0)
+        tallies = [engine.train(model, case.corpus, case.tables, case.work(epoch)) for epoch in range(2)]
+        losses.append([-tally.objective / tally.targets for tally in tallies])
+    assert losses[0][1] < losses[0][0]
+    assert losses[0][1] < losses[1][0] * 1.05
