@@ -11,10 +11,13 @@ pytest.importorskip("torch", reason="engine='gpu' needs PyTorch: make test-trito
 pytest.importorskip("triton", reason="engine='gpu' needs Triton: make test-triton")
 
 from conftest import combinations, documents, make_case, name_of
+from paravec import draws
+from paravec.draws import Purpose
 from paravec.engines import base
-from paravec.engines.base import Crowd, Pass
+from paravec.engines import steps as definition
+from paravec.engines.base import Crowd, Pass, Tally
 from paravec.engines.devices import interpreted
-from paravec.engines.gpu import GpuEngine
+from paravec.engines.gpu import GpuEngine, training
 from paravec.engines.reference import ReferenceEngine
 
 FEW = (3, 8, 1, 12, 0, 5)
@@ -123,6 +126,76 @@ def test_a_crowd_takes_a_part_of_every_change():
     assert (alone.outputs == 1).all()
     assert many.outputs[0] == many.outputs.min() < 0.05  # the root
     assert (many.outputs > 0).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"output": "hs"},
+        {"logit": "cosine"},
+        {"train_words": True, "window": 3},
+        {"model": "dm", "combine": "concat", "output": "hs"},
+        {"model": "dm", "combine": "mean", "context": "both"},
+    ],
+    ids=str,
+)
+def test_an_exact_launch_adds_up_what_the_reference_says(settings, monkeypatch):
+    """U and W stay as they are, only d moves; then all changes come in, busy rows taking a part of theirs."""
+    case = make_case(documents((5, 1, 9, 0, 2, 7)), batch_size=2, **settings)
+    monkeypatch.setattr(training, "TARGETS_AT_ONCE", 20)
+    start, exact = case.model.astype(np.float64), case.model.astype(np.float64)
+    engine, work = GpuEngine(deterministic=True), case.work()
+    ours = engine.train(case.model, case.corpus, case.tables, work)
+    engine.settle(case.model)
+    theirs = summed(exact, case, work)
+    assert ours.targets == theirs.targets
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-5)
+    assert_near(case.model, exact, start)
+
+
+def summed(model, case, work) -> Tally:
+    architecture = model.architecture
+    key = draws.stream(work.seed, Purpose.NOISE, work.epoch, architecture.is_dm)
+    crowd = Crowd.of(architecture, case.tables, int(case.corpus.lengths.sum()))
+    free, total, count, late = [0] * architecture.batch_size, 0.0, 0, []
+    for steps in ReferenceEngine()._documents(architecture, case.tables, case.corpus, work):
+        seat = free.index(min(free))
+        for number, step in enumerate(steps, free[seat]):
+            noise = definition.noise_words(architecture, case.tables, key, int(work.order[0]), number)
+            now = replace(step, noise=noise)
+            total += definition.objective(model, case.tables, now)
+            for array, rows, change in list(definition.gradients(model, case.tables, now)):
+                if array is model.documents:
+                    array[rows] += step.rate * change
+                else:
+                    part = (crowd.words if array is model.words else crowd.outputs)[rows]
+                    late.append((array, rows, step.rate * (part * change.T).T))
+        free[seat] += len(steps)
+        count += len(steps)
+    for array, rows, change in late:
+        np.add.at(array, rows, change)
+    return Tally(total, count)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"output": "hs"}, {"output": "softmax"}, {"train_words": True}, {"model": "dm", "combine": "mean"}],
+    ids=str,
+)
+def test_deterministic_training_can_be_repeated_to_the_bit(settings, monkeypatch):
+    docs = documents((40, 3, 9, 1)) if interpreted() else documents([60, 100, 9, 250] * 500, words=300)
+    monkeypatch.setattr(training, "DOCUMENTS_AT_ONCE", 3 if interpreted() else 700)
+    found = []
+    for _ in range(2):
+        case = make_case(docs, sample=0.02, **settings)
+        engine = GpuEngine(deterministic=True)
+        tally = engine.train(case.model, case.corpus, case.tables, case.work())
+        engine.settle(case.model)
+        found.append((tally, case.model))
+    assert found[0][0] == found[1][0]
+    for name, array in found[0][1].arrays().items():
+        assert np.array_equal(array, getattr(found[1][1], name)), name
 
 
 @pytest.mark.gpu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,19 +65,24 @@ class Crowd:
 
     @staticmethod
     def of(architecture: Architecture, tables: Tables, at_once: int) -> Crowd:
-        """For `at_once` documents in flight, by how often words occur."""
+        """For `at_once` documents in flight."""
+        parts = (1 / (1 + A_VISIT * max(0, at_once - 1) * each) for each in Crowd.visits(architecture, tables))
+        return Crowd(*(each.astype(np.float32) for each in parts))
+
+    @staticmethod
+    def visits(architecture: Architecture, tables: Tables) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How often a step visits each row of U and of W, by how often words occur."""
         often = tables.counts / tables.counts.sum()
         if tables.paths is not None:
             rows = architecture.n_outputs(tables.n_targets)
             passing = np.repeat(often, np.diff(tables.paths.offsets))
-            visits = np.bincount(tables.paths.nodes, weights=passing, minlength=rows)
+            visits: NDArray[Any] = np.bincount(tables.paths.nodes, weights=passing, minlength=rows)
         else:
             noise = tables.counts**0.75
             visits = often + architecture.negative * noise / noise.sum()
         words = np.append(tables.counts[: tables.n_words] / tables.counts[: tables.n_words].sum(), 0.0)  # NULL: seldom
         slots = architecture.slots if architecture.is_dm else 1
-        outputs, entries = (1 / (1 + A_VISIT * max(0, at_once - 1) * each) for each in (visits, slots * words))
-        return Crowd(outputs.astype(np.float32), entries.astype(np.float32))
+        return visits, slots * words
 
 
 @dataclass(frozen=True)

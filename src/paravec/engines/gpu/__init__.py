@@ -47,7 +47,7 @@ class GpuEngine:
                 if model.architecture.output == "softmax":
                     tallies.append(softmax.train_batches(held, tables, model.architecture, source))
                 else:
-                    tallies.append(train_documents(held, tables, model.architecture, source))
+                    tallies.append(train_documents(held, tables, model.architecture, source, self.deterministic))
             return Tally(sum(tally.objective for tally in tallies), sum(tally.targets for tally in tallies))
 
     def settle(self, model: Model) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
-from paravec.engines.base import Crowd, Pass, Tables, run_ends
+from paravec.engines.base import A_VISIT, Crowd, Pass, Tables, run_ends
 from paravec.errors import NotEnoughMemoryError
 from paravec.model import Model
 
@@ -126,7 +126,8 @@ class Held:
     resident: tuple[Tensor, Tensor] | None  # tokens and offsets
     bytes_of_a_shard: int
     stale: bool = False  # whether the model's own arrays are behind
-    _crowds: dict[int, tuple[Tensor, Tensor]] = field(default_factory=dict)
+    _visits: tuple[Tensor, Tensor] | None = None
+    _changes: dict[str, Tensor] = field(default_factory=dict)
 
     @staticmethod
     def of(model: Model, corpus: Corpus, tables: Tables, device: torch.device, room: int | None = None) -> Held:
@@ -184,12 +185,23 @@ class Held:
         if end > first:
             yield first, end
 
-    def crowd(self, architecture: Architecture, tables: Tables, at_once: int) -> tuple[Tensor, Tensor]:
-        """What part of every change rows of U and of W take, when so many documents are in flight."""
-        if at_once not in self._crowds:
-            crowd = Crowd.of(architecture, tables, at_once)
-            self._crowds[at_once] = put(crowd.outputs, self.device), put(crowd.words, self.device)
-        return self._crowds[at_once]
+    def crowd(self, architecture: Architecture, tables: Tables, at_once: int | Tensor) -> list[Tensor]:
+        """What part of every change rows of U and of W take, when so many steps are taken at once (`Crowd`)."""
+        if self._visits is None:
+            outputs, words = Crowd.visits(architecture, tables)
+            self._visits = put(outputs, self.device), put(words, self.device)
+        return [(1 / (1 + A_VISIT * (at_once - 1) * each)).float() for each in self._visits]
+
+    def changes(self, name: str) -> Tensor:
+        """Whole numbers, zero at first, in which the changes of W, U or b are added up."""
+        array = getattr(self.parameters, name)
+        if array is None:
+            return self.lists.alias  # never looked at
+        if name not in self._changes:
+            self._changes[name] = torch.zeros(
+                array.untyped_storage().nbytes() // 4, dtype=torch.int64, device=self.device
+            )
+        return self._changes[name]
 
 
 def _free(device: torch.device) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -37,6 +37,12 @@ class Steps:
     highs: Tensor
     names: Tensor  # the first document of the run that each belongs to, and ...
     firsts: Tensor  # ... the round of its first step there: noise words are drawn by both
+
+    def some(self, which: slice) -> Steps:
+        """Those of some of the documents."""
+        kept = ("tokens", "spots", "words")
+        listed = {each.name: getattr(self, each.name)[which] for each in fields(self) if each.name not in kept}
+        return replace(self, **listed)
 
 
 def steps_of(held: Held, architecture: Architecture, n_words: int, source: Source) -> Steps:

@@ -115,7 +115,7 @@ def _spread(
     if known is not None:
         change = change / known
     own = steps.rows >= 0
-    documents.index_add_(0, steps.rows[own], change[own, : documents.shape[1]])
+    documents.index_put_((steps.rows[own],), change[own, : documents.shape[1]], accumulate=True)
     if p.words is None:
         return
     if not architecture.is_dm:
@@ -130,4 +130,4 @@ def _spread(
     if p.trainable is not None:
         moving = p.trainable[words] != 0
         words, parts = words[moving], parts[moving]
-    p.words.index_add_(0, words, parts)
+    p.words.index_put_((words,), parts, accumulate=True)  # in a fixed order, unlike index_add_

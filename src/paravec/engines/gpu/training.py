@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 import triton
 
@@ -9,51 +11,87 @@ from paravec import draws
 from paravec.architecture import Architecture
 from paravec.draws import Purpose
 from paravec.engines.base import Tables, Tally
-from paravec.engines.gpu.held import Held, Source
+from paravec.engines.gpu.held import Held, Source, Tensor
 from paravec.engines.gpu.kernels import documents as kernels
-from paravec.engines.gpu.passes import as_key, steps_of
+from paravec.engines.gpu.passes import Steps, as_key, steps_of
 
 _NODES = 8  # of a path that are looked at together
 _TILE = 1 << 14  # numbers of U that a program looks at together ...
 _NUMBERS_A_WARP = 1024  # ... and those that a warp has of them
 _WARPS_IN_FLIGHT = 24  # of a multiprocessor, by the registers that training takes
+DOCUMENTS_AT_ONCE, TARGETS_AT_ONCE = 4096, 32  # of a launch that can be repeated to the bit, and of a document in it
 
 
-def train_documents(held: Held, tables: Tables, architecture: Architecture, source: Source) -> Tally:
-    """Visits the documents of a pass once each."""
+def train_documents(
+    held: Held, tables: Tables, architecture: Architecture, source: Source, exact: bool = False
+) -> Tally:
+    """Visits the documents of a pass once each: in one launch, or in many that can be repeated to the bit."""
     steps = steps_of(held, architecture, tables.n_words, source)
-    p, lists, device, count = held.parameters, held.lists, held.device, len(steps.rows)
-    if not count:
-        return Tally(0.0, 0)
-    objectives = torch.zeros(count, dtype=torch.float64, device=device)
-    counts = torch.zeros(count, dtype=torch.int64, device=device)
-    columns = triton.next_power_of_2(architecture.width)
-    most = triton.next_power_of_2(architecture.negative + 1) if architecture.output == "negative" else _NODES
-    rows = max(1, min(most, _TILE // columns))
-    warps = max(1, min(16, rows * columns // _NUMBERS_A_WARP))
-    at_once = min(count, programs_at_once(device, warps))
-    none = objectives
-    kernels.train_documents[(count,)](
-        steps.tokens, steps.spots, steps.words,
-        steps.rows, steps.rates, steps.begins, steps.ends, steps.lows, steps.highs, steps.names, steps.firsts,
-        source.documents,
-        none if p.words is None else p.words,
-        p.outputs,
-        none if p.bias is None else p.bias,
-        none if p.trainable is None else p.trainable,
-        *held.crowd(architecture, tables, at_once),
-        0 if p.words is None else p.words.stride(0),
-        p.outputs.stride(0),
-        lists.threshold, lists.alias, lists.path_offsets, lists.path_nodes, lists.path_codes,
-        objectives, counts,
-        as_key(draws.stream(source.work.seed, Purpose.NOISE, source.work.epoch, architecture.is_dm)),
-        tables.n_targets, tables.n_words, architecture.cosine_scale,
-        P=architecture.vector_size, Q=architecture.word_size, WIDTH=architecture.width, COLS=columns, ROWS=rows,
-        SLOTS=architecture.slots, REACH=architecture.window - 1, KIND=kind_of(architecture),
-        NEGATIVE=architecture.negative, COSINE=architecture.logit == "cosine", BIAS=p.bias is not None,
-        FROZEN=p.trainable is not None, num_warps=warps,
-    )  # fmt: skip
+    count = len(steps.rows)
+    objectives = torch.zeros(count, dtype=torch.float64, device=held.device)
+    counts = torch.zeros(count, dtype=torch.int64, device=held.device)
+    launch = Launch(held, tables, architecture, source, exact)
+    if not exact:
+        at_once = min(count, programs_at_once(held.device, launch.warps))
+        launch(steps, objectives, counts, held.crowd(architecture, tables, at_once))
+    for first in range(0, count if exact else 0, DOCUMENTS_AT_ONCE):
+        some = slice(first, first + DOCUMENTS_AT_ONCE)
+        block = steps.some(some)
+        begins, ends, firsts = block.begins, block.ends, block.firsts
+        for _ in range(-(-int((ends - begins).max()) // TARGETS_AT_ONCE)):
+            until = torch.minimum(begins + TARGETS_AT_ONCE, ends)
+            at_once = torch.clamp(until - begins, min=0).sum()
+            now = replace(block, begins=begins, ends=until, firsts=firsts + counts[some])
+            launch(now, objectives[some], counts[some], held.crowd(architecture, tables, at_once))
+            launch.add_changes()
+            begins = begins + TARGETS_AT_ONCE
     return Tally(float(objectives.sum()), int(counts.sum()))
+
+
+class Launch:
+    """How the kernel of a model is called."""
+
+    def __init__(self, held: Held, tables: Tables, architecture: Architecture, source: Source, exact: bool) -> None:
+        self.held, self.tables, self.architecture, self.source, self.exact = held, tables, architecture, source, exact
+        self.columns = triton.next_power_of_2(architecture.width)
+        most = triton.next_power_of_2(architecture.negative + 1) if architecture.output == "negative" else _NODES
+        self.rows = max(1, min(most, _TILE // self.columns))
+        self.warps = max(1, min(16, self.rows * self.columns // _NUMBERS_A_WARP))
+        work = source.work
+        self.key = as_key(draws.stream(work.seed, Purpose.NOISE, work.epoch, architecture.is_dm))
+
+    def __call__(self, steps: Steps, objectives: Tensor, counts: Tensor, parts: list[Tensor]) -> None:
+        """Trains the documents of a list."""
+        p, lists, a = self.held.parameters, self.held.lists, self.architecture
+        none = lists.alias
+        changes = [self.held.changes(name) if self.exact else none for name in ("words", "outputs", "bias")]
+        if not len(steps.rows):
+            return
+        kernels.train_documents[(len(steps.rows),)](
+            steps.tokens, steps.spots, steps.words,
+            steps.rows, steps.rates, steps.begins, steps.ends, steps.lows, steps.highs, steps.names, steps.firsts,
+            self.source.documents,
+            none if p.words is None else p.words,
+            p.outputs,
+            none if p.bias is None else p.bias,
+            none if p.trainable is None else p.trainable,
+            *changes, *parts,
+            0 if p.words is None else p.words.stride(0),
+            p.outputs.stride(0),
+            lists.threshold, lists.alias, lists.path_offsets, lists.path_nodes, lists.path_codes,
+            objectives, counts, self.key, self.tables.n_targets, self.tables.n_words, a.cosine_scale,
+            P=a.vector_size, Q=a.word_size, WIDTH=a.width, COLS=self.columns, ROWS=self.rows,
+            SLOTS=a.slots, REACH=a.window - 1, KIND=kind_of(a), NEGATIVE=a.negative, COSINE=a.logit == "cosine",
+            BIAS=p.bias is not None, FROZEN=p.trainable is not None, EXACT=self.exact, num_warps=self.warps,
+        )  # fmt: skip
+
+    def add_changes(self) -> None:
+        """Brings in what an exact launch has added up."""
+        for name in ("words", "outputs", "bias"):
+            array = getattr(self.held.parameters, name)
+            if array is not None:
+                changes, block = self.held.changes(name), 1024
+                kernels.add_changes[(-(-len(changes) // block),)](array, changes, len(changes), BLOCK=block)
 
 
 def programs_at_once(device: torch.device, warps: int) -> int:

@@ -4,6 +4,9 @@ All logits of a step come from the parameters as they are when it begins; then a
 with the programs of other documents, which add to them at the same time; rows that many reach for at once take a part
 of every change (:class:`paravec.engines.base.Crowd`). Shared rows are read past the first-level cache, which does not
 see what others have written.
+
+With EXACT, U and W stay as they are during a launch, and changes are added to whole numbers (`add_changes` brings them
+in): their sum does not depend on the order in which they come.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from paravec.engines.gpu.kernels.random import noise_word
 
 DBOW, SKIP_GRAM, CONCAT, MEAN, SUM = (tl.constexpr(i) for i in range(5))  # kinds of input
 NORM_FLOOR = tl.constexpr(1e-12)
+ONE = tl.constexpr(2.0**40)  # in the whole numbers that changes are added up in
 
 
 @triton.jit
@@ -30,6 +34,25 @@ def log_sigmoid(y):
 
 
 @triton.jit
+def add(array, changes, where, change, mask, EXACT: tl.constexpr):
+    """Adds to places of an array that others may add to at the same time."""
+    if EXACT:
+        tl.atomic_add(changes + where, (change.to(tl.float64) * ONE).to(tl.int64), mask, sem="relaxed")
+    else:
+        tl.atomic_add(array + where, change, mask, sem="relaxed")
+
+
+@triton.jit
+def add_changes(array, changes, n, BLOCK: tl.constexpr):
+    """Brings in what was added up, and starts again from zero."""
+    i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
+    found = tl.load(changes + i, i < n, 0)
+    before = tl.load(array + i, i < n, 0.0)
+    tl.store(array + i, before + (found.to(tl.float64) / ONE).to(tl.float32), (i < n) & (found != 0))
+    tl.store(changes + i, found * 0, (i < n) & (found != 0))
+
+
+@triton.jit
 def neighbour(tokens, t, slot, low, high, null, REACH: tl.constexpr, mask):
     """The context word in a slot of the target at t; NULL beyond the document."""
     where = t + slot - REACH + (slot >= REACH).to(tl.int64)
@@ -38,8 +61,8 @@ def neighbour(tokens, t, slot, low, high, null, REACH: tl.constexpr, mask):
 
 
 @triton.jit
-def learn(h, hh, u, there, bias, row, label, times, rate, parts, scale, inside, COSINE: tl.constexpr,
-          BIAS: tl.constexpr):  # fmt: skip
+def learn(h, hh, u, U, u_changes, there, bias, b_changes, row, label, times, rate, parts, scale, inside,
+          COSINE: tl.constexpr, BIAS: tl.constexpr, EXACT: tl.constexpr):  # fmt: skip
     """Rows u of U against h: the objective and the gradient of h. The rows learn (`steps.Pulls`)."""
     y = tl.sum(h * u, 1)
     if COSINE:
@@ -57,21 +80,21 @@ def learn(h, hh, u, there, bias, row, label, times, rate, parts, scale, inside, 
     else:
         gradient = tl.sum(error[:, None] * u, 0)[None, :]
         change = step[:, None] * h
-    tl.atomic_add(there, change, inside & (times > 0)[:, None], sem="relaxed")
+    add(U, u_changes, there, change, inside & (times > 0)[:, None], EXACT)
     if BIAS:
-        tl.atomic_add(bias + row, step, times > 0, sem="relaxed")
+        add(bias, b_changes, row, step, times > 0, EXACT)
     return objective, gradient
 
 
 @triton.jit(do_not_specialize=["noise_key", "n_targets", "null"])
 def train_documents(
     tokens, spots, words, rows, rates, begins, ends, lows, highs, names, firsts,
-    D, W, U, bias, trainable, u_parts, w_parts, w_stride, u_stride,
+    D, W, U, bias, trainable, w_changes, u_changes, b_changes, u_parts, w_parts, w_stride, u_stride,
     threshold, alias, path_offsets, path_nodes, path_codes,
     objectives, counts, noise_key, n_targets, null, scale,
     P: tl.constexpr, Q: tl.constexpr, WIDTH: tl.constexpr, COLS: tl.constexpr, ROWS: tl.constexpr, SLOTS: tl.constexpr,
     REACH: tl.constexpr, KIND: tl.constexpr, NEGATIVE: tl.constexpr, COSINE: tl.constexpr, BIAS: tl.constexpr,
-    FROZEN: tl.constexpr,
+    FROZEN: tl.constexpr, EXACT: tl.constexpr,
 ):  # fmt: skip
     """Visits a document; against NEGATIVE noise words a step, or along the tree (0)."""
     i = tl.program_id(0)
@@ -92,22 +115,21 @@ def train_documents(
             from_words = (c >= P) & inside
             slot = tl.maximum(c - P, 0) // Q
             word, _ = neighbour(tokens, t, slot, low, high, null, REACH, from_words)
-            theirs = W + word.to(tl.int64) * w_stride + tl.maximum(c - P, 0) % Q
-            h += tl.load(theirs, from_words, 0.0, cache_modifier=".cg")
+            theirs = word.to(tl.int64) * w_stride + tl.maximum(c - P, 0) % Q
+            h += tl.load(W + theirs, from_words, 0.0, cache_modifier=".cg")
         elif KIND == SKIP_GRAM:
             spot = tl.load(spots + t).to(tl.int64)
             around = tl.maximum(spot - REACH, 0) + sub - 1
             around += (around >= spot).to(tl.int64)
             word = tl.load(words + low + around, sub > 0, 0)
-            theirs = W + word.to(tl.int64) * w_stride + c
+            theirs = word.to(tl.int64) * w_stride + c
             if sub > 0:
-                h = tl.load(theirs, inside, 0.0, cache_modifier=".cg")
+                h = tl.load(W + theirs, inside, 0.0, cache_modifier=".cg")
         elif KIND != DBOW:
             known = 1.0 + sub.to(tl.float32)
             for slot in range(SLOTS):
                 word, there_is = neighbour(tokens, t, sub + slot, low, high, null, REACH, True)
-                theirs = W + word.to(tl.int64) * w_stride + c
-                h += tl.load(theirs, inside & there_is, 0.0, cache_modifier=".cg")
+                h += tl.load(W + word.to(tl.int64) * w_stride + c, inside & there_is, 0.0, cache_modifier=".cg")
                 known += there_is.to(tl.float32)
             if KIND == MEAN:
                 h = h / known
@@ -121,10 +143,10 @@ def train_documents(
                 chosen = noise_word(noise_key, name, number, tl.maximum(k, 0), threshold, alias, n_targets)
                 chosen = tl.where(k < 0, target, chosen)
                 times = ((k < 0) | ((k < NEGATIVE) & (chosen != target))).to(tl.float32)
-                there = U + chosen[:, None].to(tl.int64) * u_stride + c
-                u = tl.load(there, inside & (times > 0)[:, None], 0.0, cache_modifier=".cg")
-                good, pulled = learn(h, hh, u, there, bias, chosen, (k < 0).to(tl.float32), times, rate, u_parts, scale,
-                                     inside, COSINE, False)  # fmt: skip
+                there = chosen[:, None].to(tl.int64) * u_stride + c
+                u = tl.load(U + there, inside & (times > 0)[:, None], 0.0, cache_modifier=".cg")
+                good, pulled = learn(h, hh, u, U, u_changes, there, bias, b_changes, chosen, (k < 0).to(tl.float32),
+                                     times, rate, u_parts, scale, inside, COSINE, False, EXACT)  # fmt: skip
                 total += good.to(tl.float64)
                 gradient += pulled
         else:
@@ -133,10 +155,10 @@ def train_documents(
                 on = at + r < last
                 node = tl.load(path_nodes + at + r, on, 0)
                 label = 1 - tl.load(path_codes + at + r, on, 0).to(tl.float32)
-                there = U + node[:, None].to(tl.int64) * u_stride + c
-                u = tl.load(there, inside & on[:, None], 0.0, cache_modifier=".cg")
-                good, pulled = learn(h, hh, u, there, bias, node, label, on.to(tl.float32), rate, u_parts, scale,
-                                     inside, False, BIAS)  # fmt: skip
+                there = node[:, None].to(tl.int64) * u_stride + c
+                u = tl.load(U + there, inside & on[:, None], 0.0, cache_modifier=".cg")
+                good, pulled = learn(h, hh, u, U, u_changes, there, bias, b_changes, node, label, on.to(tl.float32),
+                                     rate, u_parts, scale, inside, False, BIAS, EXACT)  # fmt: skip
                 total += good.to(tl.float64)
                 gradient += pulled
                 at += ROWS
@@ -152,7 +174,7 @@ def train_documents(
                 moving = inside
                 if FROZEN:
                     moving = inside & (tl.load(trainable + word) != 0)
-                tl.atomic_add(theirs, change * tl.load(w_parts + word), moving, sem="relaxed")
+                add(W, w_changes, theirs, change * tl.load(w_parts + word), moving, EXACT)
             else:
                 d += change
             n_around = tl.minimum(spot, REACH)
@@ -168,19 +190,18 @@ def train_documents(
                 if FROZEN:
                     moving = moving & (tl.load(trainable + word, from_words, 0) != 0)
                 weighed = change * tl.load(w_parts + word, from_words, 0.0)
-                tl.atomic_add(theirs, weighed, moving, sem="relaxed")
+                add(W, w_changes, theirs, weighed, moving, EXACT)
             elif KIND != DBOW:
                 for slot in range(SLOTS):
                     word, moving = neighbour(tokens, t, sub + slot, low, high, null, REACH, True)
                     if FROZEN:
                         moving = moving & (tl.load(trainable + word, moving, 0) != 0)
-                    theirs = W + word.to(tl.int64) * w_stride + c
                     weighed = change * tl.load(w_parts + word, moving, 0.0)
-                    tl.atomic_add(theirs, weighed, inside & moving, sem="relaxed")
+                    add(W, w_changes, word.to(tl.int64) * w_stride + c, weighed, inside & moving, EXACT)
             t += 1
     tl.store(mine, d, c < P)
-    tl.store(objectives + i, total)
-    tl.store(counts + i, taken)
+    tl.store(objectives + i, tl.load(objectives + i) + total)
+    tl.store(counts + i, tl.load(counts + i) + taken)
 
 
 @triton.jit(do_not_specialize=["null"])
