@@ -9,7 +9,7 @@ import pytest
 
 from conftest import documents
 from paravec import DeviceError, EngineWarning, ParagraphVector
-from paravec.engines import devices
+from paravec.engines import devices, warn_once
 
 
 class NoDriver:
@@ -41,6 +41,7 @@ def machine(monkeypatch):
     """Makes this a machine with a certain PyTorch, or without one."""
 
     def make(cuda=None, version="13.0", missing=()):
+        warn_once.cache_clear()
         monkeypatch.delenv("TRITON_INTERPRET", raising=False)
         monkeypatch.setattr(devices, "find_spec", lambda name: None if name in missing else object())
         torch = SimpleNamespace(version=SimpleNamespace(cuda=version), cuda=cuda)
@@ -67,14 +68,20 @@ def machine(monkeypatch):
 )
 def test_a_missing_gpu_is_told_before_any_work(machine, given, words):
     machine(**given)
+
+    def nobody_asks():
+        raise AssertionError("documents are read before the GPU is looked for")
+        yield
+
     with pytest.raises(DeviceError, match=words):
-        ParagraphVector(engine="gpu", min_count=1, epochs=1).fit(documents((5, 5)))
+        ParagraphVector(engine="gpu", min_count=1, epochs=1).fit(nobody_asks())
 
 
 def test_auto_falls_back_to_the_processor_and_says_why(machine):
     machine(missing=("torch",))
-    with pytest.warns(EngineWarning, match="works on the processor: torch is not installed"):
+    with pytest.warns(EngineWarning, match="works on the processor: torch is not installed") as told:
         fitted = ParagraphVector(engine="auto", min_count=1, epochs=1, vector_size=4).fit(documents((5, 5)))
+    assert len(told) == 1
     assert fitted.document_vectors_.shape == (2, 4)
 
 

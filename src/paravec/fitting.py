@@ -16,7 +16,7 @@ from paravec.arguments import DocumentId
 from paravec.checkpoint import Checkpoint, Checkpoints, Start, check_checkpoint_target
 from paravec.corpus import EncodedCorpus
 from paravec.corpus.encode import checked, corpus_of, encode_source, source_of
-from paravec.engines import engine_for
+from paravec.engines import engine_for, on_gpu
 from paravec.engines.base import Tables
 from paravec.fitted import Fitted
 from paravec.initial import GivenWords, initial_model
@@ -84,6 +84,7 @@ class Job:
         verbose: bool = False,
     ) -> Job:
         """Encodes the documents if they are not, and settles what depends on them."""
+        on_gpu(settings)  # if there is none, it is told before any work
         corpus = corpus_of(X)
         if corpus is None:
             known = None if vocabulary is None else GivenVocabulary(vocabulary)

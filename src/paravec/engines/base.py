@@ -17,7 +17,7 @@ from paravec.vocab import Noise, Vocabulary, keep_thresholds
 
 RUN_TOKENS, RUN_DOCUMENTS, LONG_RUN = 1 << 14, 32, 1 << 17
 MOST_SHARES, RUNS_A_SHARE, ROOM_OF_SHARES, MANY_VISITS = 16, 8, 1 << 30, 32
-A_VISIT = 0.05  # the part of its way that a busy row goes at a visit
+A_VISIT = 0.2  # the part of its way that a busy row goes at a visit
 FULL_EVIDENCE = 50  # targets of a document after which `infer_l2` has doubled
 
 

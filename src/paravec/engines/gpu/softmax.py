@@ -63,31 +63,40 @@ def _flat(architecture: Architecture, steps: Steps, null: int) -> Flat:
 def _learn(p: Parameters, documents: Tensor, architecture: Architecture, steps: Flat) -> Tensor:
     """A batch learns from all parameters as they are now; gives its objective."""
     h, known = _hidden(p, documents, architecture, steps)
-    y, over = h @ p.outputs.T, None
-    if architecture.logit == "cosine":
-        uu, hh = (p.outputs**2).sum(1) + 1e-12, (h**2).sum(1) + 1e-12
-        over = architecture.cosine_scale / torch.sqrt(hh[:, None] * uu)
-        y = y * over
-    elif p.bias is not None:
-        y = y + p.bias
-    log_p = torch.log_softmax(y, 1)
-    each = torch.arange(len(steps.targets), device=h.device)
-    value = log_p[each, steps.targets].sum(dtype=torch.float64)
-    error = -torch.exp(log_p)
-    error[each, steps.targets] += 1
-    pull = error if over is None else error * over
-    gradient = pull @ p.outputs
-    weighed = pull * steps.rates[:, None]
-    change = weighed.T @ h
-    if over is not None:
-        along = error * y
-        gradient -= (along.sum(1) / hh)[:, None] * h
-        change -= ((along * steps.rates[:, None]).sum(0) / uu)[:, None] * p.outputs
-    p.outputs += change
-    if p.bias is not None:
-        p.bias += (error * steps.rates[:, None]).sum(0)
+    learn = _learn_dot if architecture.logit == "dot" else _learn_cosine
+    gradient, value = learn(p, architecture, steps, h)
     _spread(p, documents, architecture, steps, gradient * steps.rates[:, None], known)
     return value
+
+
+def _learn_dot(p: Parameters, architecture: Architecture, steps: Flat, h: Tensor) -> tuple[Tensor, Tensor]:
+    """U and b learn; gives the gradient of h and the objective. All logits are read and written as seldom as can be."""
+    assert p.bias is not None
+    y = torch.addmm(p.bias, h, p.outputs.T)
+    value = y.gather(1, steps.targets[:, None])[:, 0] - torch.logsumexp(y, 1)
+    chosen = torch.softmax(y, 1)
+    gradient = p.outputs[steps.targets] - chosen @ p.outputs
+    pulls = h * steps.rates[:, None]
+    p.outputs.addmm_(chosen.T, pulls, alpha=-1)
+    p.outputs.index_put_((steps.targets,), pulls, accumulate=True)
+    p.bias -= steps.rates @ chosen
+    p.bias.index_put_((steps.targets,), steps.rates, accumulate=True)
+    return gradient, value.sum(dtype=torch.float64)
+
+
+def _learn_cosine(p: Parameters, architecture: Architecture, steps: Flat, h: Tensor) -> tuple[Tensor, Tensor]:
+    """The same where the logit is the scaled cosine of an angle (`steps.Pulls`)."""
+    uu, hh = (p.outputs**2).sum(1) + 1e-12, (h**2).sum(1) + 1e-12
+    over = architecture.cosine_scale / torch.sqrt(hh[:, None] * uu)
+    y = h @ p.outputs.T * over
+    log_p = torch.log_softmax(y, 1)
+    error = -torch.exp(log_p)
+    error.scatter_add_(1, steps.targets[:, None], torch.ones_like(error[:, :1]))
+    pull, along = error * over, error * y
+    gradient = pull @ p.outputs - (along.sum(1) / hh)[:, None] * h
+    rates = steps.rates[:, None]
+    p.outputs += (pull * rates).T @ h - ((along * rates).sum(0) / uu)[:, None] * p.outputs
+    return gradient, log_p.gather(1, steps.targets[:, None]).sum(dtype=torch.float64)
 
 
 def _hidden(p: Parameters, documents: Tensor, architecture: Architecture, steps: Flat) -> tuple[Tensor, Tensor | None]:
