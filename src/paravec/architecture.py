@@ -80,7 +80,9 @@ class Architecture:
         elif self.combine == "mean":
             rate = min(max(0.3, 0.03 * (1 + self.slots)), 0.6)
         elif self.combine == "concat":
-            rate = min(0.5 / (1 + self.slots), 0.1)
+            rate = min(0.5 / (1 + self.slots), 0.05 if self.output == "hs" else 0.1)
         else:
             rate = min(0.5 / (1 + self.slots), 0.05)
+        if self.is_dm:
+            rate *= min(1.0, (100 / self.word_size) ** 0.5)  # longer vectors grow longer in both ways
         return rate / 2 if self.output == "softmax" else rate  # the targets of a batch add up
