@@ -80,7 +80,7 @@ class Architecture:
         elif self.combine == "mean":
             rate = min(max(0.3, 0.03 * (1 + self.slots)), 0.6)
         elif self.combine == "concat":
-            rate = min(0.5 / (1 + self.slots), 0.05 if self.output == "hs" else 0.1)
+            rate = min(0.5 / (1 + self.slots), 0.1)
         else:
             rate = min(0.5 / (1 + self.slots), 0.05)
         if self.is_dm:
