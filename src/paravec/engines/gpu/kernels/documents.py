@@ -53,6 +53,12 @@ def add_changes(array, changes, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def only(c, condition, WIDTH: tl.constexpr):
+    """The columns of a row, or none of them. (Interpreters do not agree on a mask and a single truth.)"""
+    return c < tl.where(condition, WIDTH, 0)
+
+
+@triton.jit
 def neighbour(tokens, t, slot, low, high, null, REACH: tl.constexpr, mask):
     """The context word in a slot of the target at t; NULL beyond the document."""
     where = t + slot - REACH + (slot >= REACH).to(tl.int64)
@@ -129,7 +135,7 @@ def train_documents(
             known = 1.0 + sub.to(tl.float32)
             for slot in range(SLOTS):
                 word, there_is = neighbour(tokens, t, sub + slot, low, high, null, REACH, True)
-                h += tl.load(W + word.to(tl.int64) * w_stride + c, inside & there_is, 0.0, cache_modifier=".cg")
+                h += tl.load(W + word.to(tl.int64) * w_stride + c, only(c, there_is, WIDTH), 0.0, cache_modifier=".cg")
                 known += there_is.to(tl.float32)
             if KIND == MEAN:
                 h = h / known
@@ -173,7 +179,7 @@ def train_documents(
             if sub > 0:
                 moving = inside
                 if FROZEN:
-                    moving = inside & (tl.load(trainable + word) != 0)
+                    moving = only(c, tl.load(trainable + word) != 0, WIDTH)
                 add(W, w_changes, theirs, change * tl.load(w_parts + word), moving, EXACT)
             else:
                 d += change
@@ -197,7 +203,7 @@ def train_documents(
                     if FROZEN:
                         moving = moving & (tl.load(trainable + word, moving, 0) != 0)
                     weighed = change * tl.load(w_parts + word, moving, 0.0)
-                    add(W, w_changes, word.to(tl.int64) * w_stride + c, weighed, inside & moving, EXACT)
+                    add(W, w_changes, word.to(tl.int64) * w_stride + c, weighed, only(c, moving, WIDTH), EXACT)
             t += 1
     tl.store(mine, d, c < P)
     tl.store(objectives + i, tl.load(objectives + i) + total)
@@ -223,7 +229,7 @@ def offsets_of(
         known = 1.0 + (low * 0).to(tl.float32)
         for slot in range(SLOTS):
             word, there_is = neighbour(tokens, t, low * 0 + slot, low, high, null, REACH, True)
-            h += tl.load(W + word.to(tl.int64) * w_stride + c, (c < WIDTH) & there_is, 0.0)
+            h += tl.load(W + word.to(tl.int64) * w_stride + c, only(c, there_is, WIDTH), 0.0)
             known += there_is.to(tl.float32)
         if KIND == MEAN:
             share = 1 / known

@@ -222,7 +222,7 @@ def solve(
                     count = tl.minimum(count + 1, MEMORY)
                 d, gradient = after, gradient_after
             iteration += 1
-        tl.store(out + i.to(tl.int64) * P + c, d, (c < P) & (end > begin))
+        tl.store(out + i.to(tl.int64) * P + c, d, c < tl.where(end > begin, P, 0))
         tl.debug_barrier()
         i = tl.atomic_add(counter, 1)
 
