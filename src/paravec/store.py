@@ -200,6 +200,8 @@ def _settings(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) 
         told |= {"tokenizer": tokenizer, "lowercase": None, "strip_tags": False}  # which it decides itself
     elif told["tokenizer"] is None:
         told["tokenizer"] = _missing_tokenizer
+    if told.get("engine") == "gpu":
+        told["engine"] = "auto"  # a model is not bound to machines that have one
     return Settings(**told)
 
 

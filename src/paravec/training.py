@@ -121,6 +121,7 @@ class Training:
         while self.state.epoch < self.epochs and not self.state.stopped:
             self._epoch(watch)
         self.settle()
+        self._engine.release()
         if self.run.best is not None:
             self.model.restore(self.run.best)
             self.run.best = None

@@ -49,7 +49,16 @@ def test_scores_are_those_of_the_processor(combination):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"output": "hs"}, {"logit": "cosine"}, {"model": "dm", "combine": "mean"}], ids=str
+    "settings",
+    [
+        {},
+        {"output": "hs"},
+        {"logit": "cosine"},
+        {"model": "dm", "combine": "mean"},
+        pytest.param({"vector_size": 300}, marks=pytest.mark.gpu),  # several warps
+        pytest.param({"vector_size": 300, "logit": "cosine"}, marks=pytest.mark.gpu),
+    ],
+    ids=str,
 )
 def test_a_document_has_the_same_bits_alone_and_in_any_order(settings):
     case = make_case(DOCS, **settings)

@@ -37,7 +37,7 @@ def one_by_one(case, engine, model) -> tuple[float, int]:
 def assert_follows(case, room: int | None = None) -> None:
     """|A - B| <= 1e-4 |B - B0| in the Frobenius norm, and the objective to float accuracy."""
     start, exact = case.model.astype(np.float64), case.model.astype(np.float64)
-    crowd = Crowd.of(case.model.architecture, case.tables, 1)
+    crowd = Crowd.of(case.model.architecture, case.tables, len(case.corpus), 1)
     ours = one_by_one(case, GpuEngine(room=room), case.model)
     theirs = one_by_one(case, ReferenceEngine(crowd=crowd), exact)
     assert ours[1] == theirs[1]
@@ -87,19 +87,23 @@ def test_frozen_rows_of_words_stay_to_the_bit(model, output):
     assert same[case.model.trainable == 0].all()
 
 
-@pytest.mark.parametrize("settings", [{}, {"train_words": True}, {"model": "dm", "combine": "sum"}], ids=str)
-def test_documents_of_a_run_have_the_noise_words_of_every_engine(settings):
+@pytest.mark.parametrize(
+    "settings", [{}, {"train_words": True}, {"model": "dm", "combine": "sum"}, {"model": "dm"}], ids=str
+)
+def test_documents_of_a_run_have_the_noise_words_of_every_engine(settings, monkeypatch):
     """In the interpreter documents come one after another, so that a whole pass can be compared."""
     if not interpreted():
         pytest.skip("on a GPU documents are in flight together: only in Triton's interpreter")
+    monkeypatch.setattr(training, "programs_at_once", lambda *_: 50)
     case = make_case(documents((5, 1, 9, 0, 2, 7, 3, 1)), batch_size=3, **settings)
     start, exact = case.model.astype(np.float64), case.model.astype(np.float64)
     ours, work = GpuEngine(), case.work()
     ours.train(case.model, case.corpus, case.tables, work)
     ours.settle(case.model)
-    ReferenceEngine(crowd=Crowd.of(case.model.architecture, case.tables, 1)).train(
-        exact, case.corpus, case.tables, work
-    )
+    at_once = int((case.corpus.lengths > 0).sum())
+    crowd = Crowd.of(case.model.architecture, case.tables, len(case.corpus), at_once)
+    assert crowd.outputs.min() < 0.9
+    ReferenceEngine(crowd=crowd).train(exact, case.corpus, case.tables, work)
     assert_near(case.model, exact, start)
 
 
@@ -120,9 +124,19 @@ def test_documents_may_come_and_go_shard_by_shard(monkeypatch):
         assert np.allclose(getattr(whole.model, name), getattr(parts.model, name), atol=1e-4)
 
 
+def test_null_is_a_busy_row_where_documents_are_short():
+    case = make_case(documents([3] * 40), model="dm", window=4)
+    of_words = Crowd.visits(case.model.architecture, case.tables, len(case.corpus))[1]
+    nulls = np.mean([sum(max(0, 3 - t) for t in range(3)) / 3])  # of the three words before each of three
+    assert of_words[-1] == pytest.approx(nulls, rel=0.5)
+    assert of_words[:-1].sum() == pytest.approx(3)
+    whole = make_case(documents([3] * 40), model="dm", window=4, pad="short")
+    assert Crowd.visits(whole.model.architecture, whole.tables, 40)[1][-1] > 0
+
+
 def test_a_crowd_takes_a_part_of_every_change():
     case = make_case(output="hs")
-    alone, many = (Crowd.of(case.model.architecture, case.tables, n) for n in (1, 1000))
+    alone, many = (Crowd.of(case.model.architecture, case.tables, len(case.corpus), n) for n in (1, 1000))
     assert (alone.outputs == 1).all()
     assert many.outputs[0] == many.outputs.min() < 0.05  # the root
     assert (many.outputs > 0).all()
@@ -157,7 +171,9 @@ def test_an_exact_launch_adds_up_what_the_reference_says(settings, monkeypatch):
 def summed(model, case, work) -> Tally:
     architecture = model.architecture
     key = draws.stream(work.seed, Purpose.NOISE, work.epoch, architecture.is_dm)
-    crowd = Crowd.of(architecture, case.tables, int(case.corpus.lengths.sum()))
+    steps_of_a_target = 1 + architecture.slots * architecture.train_words
+    at_once = int(case.corpus.lengths.sum()) * steps_of_a_target
+    crowd = Crowd.of(architecture, case.tables, len(case.corpus), at_once)
     free, total, count, late = [0] * architecture.batch_size, 0.0, 0, []
     for steps in ReferenceEngine()._documents(architecture, case.tables, case.corpus, work):
         seat = free.index(min(free))

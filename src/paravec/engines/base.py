@@ -64,13 +64,16 @@ class Crowd:
     words: NDArray[np.float32]
 
     @staticmethod
-    def of(architecture: Architecture, tables: Tables, at_once: int) -> Crowd:
-        """For `at_once` documents in flight."""
-        parts = (1 / (1 + A_VISIT * max(0, at_once - 1) * each) for each in Crowd.visits(architecture, tables))
+    def of(architecture: Architecture, tables: Tables, n_documents: int, at_once: int) -> Crowd:
+        """For a corpus of so many documents, of which `at_once` are in flight."""
+        visits = Crowd.visits(architecture, tables, n_documents)
+        parts = (1 / (1 + A_VISIT * max(0, at_once - 1) * each) for each in visits)
         return Crowd(*(each.astype(np.float32) for each in parts))
 
     @staticmethod
-    def visits(architecture: Architecture, tables: Tables) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def visits(
+        architecture: Architecture, tables: Tables, n_documents: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How often a step visits each row of U and of W, by how often words occur."""
         often = tables.counts / tables.counts.sum()
         if tables.paths is not None:
@@ -80,9 +83,12 @@ class Crowd:
         else:
             noise = tables.counts**0.75
             visits = often + architecture.negative * noise / noise.sum()
-        words = np.append(tables.counts[: tables.n_words] / tables.counts[: tables.n_words].sum(), 0.0)  # NULL: seldom
+        total = tables.counts[: tables.n_words].sum()
         slots = architecture.slots if architecture.is_dm else 1
-        return visits, slots * words
+        # NULL stands where windows reach beyond their documents, whose lengths may be larger than a window, or less.
+        beyond = architecture.slots * architecture.window / 2 if architecture.pad == "all" else architecture.slots
+        null = min(float(slots), n_documents * beyond / total)
+        return visits, np.append(slots * tables.counts[: tables.n_words] / total, null)
 
 
 @dataclass(frozen=True)
@@ -182,6 +188,9 @@ class OnHost:
     def settle(self, model: Model) -> None:
         """See :class:`Engine`."""
 
+    def release(self) -> None:
+        """See :class:`Engine`."""
+
     def is_finite(self, model: Model) -> bool:
         """See :class:`Engine`."""
         return is_finite(model.outputs)
@@ -199,6 +208,10 @@ class Engine(Protocol):
 
     def settle(self, model: Model) -> None:
         """After this, the arrays of the model are what training has made of them."""
+        ...
+
+    def release(self) -> None:
+        """Gives back what is held for models that are settled."""
         ...
 
     def is_finite(self, model: Model) -> bool:

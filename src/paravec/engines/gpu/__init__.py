@@ -57,6 +57,12 @@ class GpuEngine:
                 self._held.parameters.back(model)
             self._held.stale = False
 
+    def release(self) -> None:
+        """See :class:`paravec.engines.base.Engine`."""
+        if self._held is not None:
+            self.settle(self._held.model)
+        self._held = self._frozen = self._of = None
+
     def is_finite(self, model: Model) -> bool:
         """See :class:`paravec.engines.base.Engine`."""
         if self._held is None or self._held.model is not model:
@@ -84,10 +90,8 @@ class GpuEngine:
 
     def _hold(self, model: Model, corpus: Corpus, tables: Tables) -> Held:
         if self._held is None or self._held.model is not model or self._held.corpus is not corpus:
-            if self._held is not None:
-                self.settle(self._held.model)
-            self._held = None
-            self._held = Held.of(model, corpus, tables, self.device, self.room)
+            self.release()
+            self._held = Held.of(model, corpus, tables, self.device, self.room, self.deterministic)
         return self._held
 
     def _freeze(self, model: Model, tables: Tables) -> Frozen:
@@ -117,10 +121,12 @@ def _told(device: torch.device) -> Iterator[None]:
             f"the GPU has no room left ({' '.join(str(error).split())}); use a smaller vector_size or max_vocab, free "
             f"what others hold on it, or use engine='cpu'"
         ) from error
+    except DeviceError:
+        raise
     except RuntimeError as error:
-        if "CUDA" not in str(error) and "device" not in str(error):
+        if "CUDA" not in str(error):
             raise
         raise DeviceError(
-            f"the GPU failed ({' '.join(str(error).split())}); what it had trained since the last checkpoint is lost, "
-            f"a checkpoint remains: go on from it (resume), in a new process"
+            f"the GPU failed ({' '.join(str(error).split())}); start a new process. What was in training on it is "
+            f"lost, but for what a checkpoint has: go on from it (resume)"
         ) from error

@@ -19,6 +19,7 @@ from paravec.model import Model
 
 Tensor: TypeAlias = torch.Tensor
 
+_ROWS_AT_ONCE = 1 << 14  # that are copied
 _BYTES_A_TOKEN, _BYTES_A_DOCUMENT = 16, 160  # of a pass: tokens and their copies in order, lists of documents
 
 
@@ -61,13 +62,16 @@ class Parameters:
         for name in ("documents", "words", "outputs", "bias"):
             ours, theirs = getattr(self, name), getattr(model, name)
             if ours is not None and theirs is not None:
-                theirs[...] = ours.cpu().numpy()
+                for first in range(0, len(ours), _ROWS_AT_ONCE):
+                    theirs[first : first + _ROWS_AT_ONCE] = ours[first : first + _ROWS_AT_ONCE].cpu().numpy()
 
 
 def _spread(array: NDArray[Any], device: torch.device) -> Tensor:
     rows, columns = array.shape
     room = torch.zeros(rows, _padded(columns), dtype=torch.float32, device=device)[:, :columns]
-    room.copy_(torch.from_numpy(np.ascontiguousarray(array, dtype=np.float32)))
+    for first in range(0, rows, _ROWS_AT_ONCE):
+        some = np.array(array[first : first + _ROWS_AT_ONCE], dtype=np.float32)  # which can be written to, and is whole
+        room[first : first + _ROWS_AT_ONCE].copy_(torch.from_numpy(some))
     return room
 
 
@@ -130,12 +134,14 @@ class Held:
     _changes: dict[str, Tensor] = field(default_factory=dict)
 
     @staticmethod
-    def of(model: Model, corpus: Corpus, tables: Tables, device: torch.device, room: int | None = None) -> Held:
+    def of(
+        model: Model, corpus: Corpus, tables: Tables, device: torch.device, room: int | None = None, exact: bool = False
+    ) -> Held:
         """Puts as much there as there is room for."""
-        room = room if room is not None else _free(device)
-        weights = _weights(model, tables)
+        room = room if room is not None else free(device)
+        weights = _weights(model, tables, exact)
         left = int(0.9 * room) - weights
-        if left < _shard_of(model.architecture, corpus.lengths).max(initial=0):
+        if left < 2 * _shard_of(model.architecture, corpus.lengths).max(initial=0):
             raise NotEnoughMemoryError(
                 f"the GPU has {room / 1e9:,.2f} GB free, and training needs {weights / 1e9:,.2f} GB of it for words "
                 f"and output weights and more for at least one document; lower vector_size (to about "
@@ -151,7 +157,7 @@ class Held:
             Lists.of(tables, device),
             device,
             (put(corpus.tokens, device), put(corpus.offsets, device)) if fits else None,
-            left,
+            left // 2,  # one shard comes while another goes
         )
 
     def sources(self, architecture: Architecture, work: Pass) -> Iterator[Source]:
@@ -188,7 +194,7 @@ class Held:
     def crowd(self, architecture: Architecture, tables: Tables, at_once: int | Tensor) -> list[Tensor]:
         """What part of every change rows of U and of W take, when so many steps are taken at once (`Crowd`)."""
         if self._visits is None:
-            outputs, words = Crowd.visits(architecture, tables)
+            outputs, words = Crowd.visits(architecture, tables, len(self.corpus))
             self._visits = put(outputs, self.device), put(words, self.device)
         return [(1 / (1 + A_VISIT * (at_once - 1) * each)).float() for each in self._visits]
 
@@ -204,16 +210,20 @@ class Held:
         return self._changes[name]
 
 
-def _free(device: torch.device) -> int:
-    return 1 << 40 if device.type == "cpu" else int(torch.cuda.mem_get_info(device)[0])
+def free(device: torch.device) -> int:
+    """The bytes that can be taken, with those that PyTorch keeps for the next one who asks."""
+    if device.type == "cpu":
+        return 1 << 40
+    kept = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return int(torch.cuda.mem_get_info(device)[0]) + int(kept)
 
 
-def _weights(model: Model, tables: Tables) -> int:
-    """The bytes of W, U, b and the tables."""
+def _weights(model: Model, tables: Tables, exact: bool) -> int:
+    """The bytes of W, U, b and the tables, and of what is added up for them."""
     rows = len(model.outputs) * (_padded(model.outputs.shape[1]) + 2)
     words = 0 if model.words is None else len(model.words) * (_padded(model.words.shape[1]) + 2)
     paths = 0 if tables.paths is None else 5 * len(tables.paths.nodes)
-    return 4 * (rows + words) + 20 * tables.n_targets + paths
+    return (12 if exact else 4) * (rows + words) + 20 * tables.n_targets + paths
 
 
 def _shard_of(architecture: Architecture, lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -14,14 +14,14 @@ from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import FULL_EVIDENCE, Inference, Part, Tables, Tally
-from paravec.engines.gpu.held import Lists, Parameters, Tensor, put
+from paravec.engines.gpu.held import Lists, Parameters, Tensor, free, put
 from paravec.engines.gpu.kernels.documents import offsets_of
 from paravec.engines.gpu.kernels.random import draw_noise, hash_documents
 from paravec.engines.gpu.kernels.solve import MEMORY, products, solve
 from paravec.engines.gpu.passes import as_key, predicted
 from paravec.engines.gpu.training import kind_of, programs_at_once
 
-_ITEMS_AT_ONCE = 1 << 26
+_ITEMS_AT_ONCE, _BYTES_AN_ITEM = 1 << 26, 120
 _ROWS, _NUMBERS_A_WARP = 8, 1024
 
 
@@ -113,7 +113,8 @@ def _chunks(frozen: Frozen, corpus: Corpus) -> list[tuple[int, int]]:
     """Documents that are inferred together: as many as there is room for their items."""
     paths = frozen.tables.paths
     each = 1 + frozen.architecture.negative if paths is None else int(np.diff(paths.offsets).max())
-    number = (corpus.offsets[:-1] - corpus.offsets[0]) // max(1, _ITEMS_AT_ONCE // each)
+    items = min(_ITEMS_AT_ONCE, free(frozen.device) // (2 * _BYTES_AN_ITEM))
+    number = (corpus.offsets[:-1] - corpus.offsets[0]) // max(1, items // each)
     ends = [*(np.flatnonzero(np.diff(number)) + 1).tolist(), len(corpus)]
     return [(first, end) for first, end in zip([0, *ends], ends, strict=False) if end > first]
 

@@ -61,7 +61,7 @@ def steps_of(held: Held, architecture: Architecture, n_words: int, source: Sourc
     first, end = predicted(architecture, n)
     there = end > first
     count = torch.cumsum(there, 0)
-    ends = torch.tensor(ends_of_runs, device=device)
+    ends = torch.tensor(ends_of_runs, dtype=torch.int64, device=device)
     run_begins = torch.cat([count.new_zeros(1), count[ends - 1]])
     n_seen = n if highs_of_words is None else highs_of_words
     rows, rates, first_steps, end_steps, lows, highs = [

@@ -1,4 +1,4 @@
-"""Training with noise words or along the tree: one launch for a pass."""
+"""Training with noise words or along the tree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _NODES = 8  # of a path that are looked at together
 _TILE = 1 << 14  # numbers of U that a program looks at together ...
 _NUMBERS_A_WARP = 1024  # ... and those that a warp has of them
 _WARPS_IN_FLIGHT = 24  # of a multiprocessor, by the registers that training takes
-DOCUMENTS_AT_ONCE, TARGETS_AT_ONCE = 4096, 32  # of a launch that can be repeated to the bit, and of a document in it
+_LAUNCHES = 16  # of a pass over a small corpus: what is in flight together has learned nothing from the others
+EXACT_LAUNCHES, DOCUMENTS_AT_ONCE, TARGETS_AT_ONCE = 64, 4096, 32  # at least, and at most in one that can be repeated
 
 
 def train_documents(
@@ -31,21 +32,32 @@ def train_documents(
     objectives = torch.zeros(count, dtype=torch.float64, device=held.device)
     counts = torch.zeros(count, dtype=torch.int64, device=held.device)
     launch = Launch(held, tables, architecture, source, exact)
-    if not exact:
-        at_once = min(count, programs_at_once(held.device, launch.warps))
-        launch(steps, objectives, counts, held.crowd(architecture, tables, at_once))
-    for first in range(0, count if exact else 0, DOCUMENTS_AT_ONCE):
-        some = slice(first, first + DOCUMENTS_AT_ONCE)
+    programs = programs_at_once(held.device, launch.warps)
+    together = count if count >= _LAUNCHES * programs else _sixteens(count // _LAUNCHES)
+    if exact:
+        together = min(DOCUMENTS_AT_ONCE, _sixteens(count // EXACT_LAUNCHES))
+    together = max(1, together)
+    for first in range(0, count, together):
+        some = slice(first, first + together)
         block = steps.some(some)
+        if not exact:
+            at_once = min(len(block.rows), programs)
+            launch(block, objectives[some], counts[some], held.crowd(architecture, tables, at_once))
+            continue
         begins, ends, firsts = block.begins, block.ends, block.firsts
         for _ in range(-(-int((ends - begins).max()) // TARGETS_AT_ONCE)):
             until = torch.minimum(begins + TARGETS_AT_ONCE, ends)
-            at_once = torch.clamp(until - begins, min=0).sum()
+            at_once = torch.clamp(until - begins, min=0).sum() * (1 + architecture.slots * architecture.train_words)
             now = replace(block, begins=begins, ends=until, firsts=firsts + counts[some])
             launch(now, objectives[some], counts[some], held.crowd(architecture, tables, at_once))
             launch.add_changes()
             begins = begins + TARGETS_AT_ONCE
     return Tally(float(objectives.sum()), int(counts.sum()))
+
+
+def _sixteens(n: int) -> int:
+    """About so many, in steps that leave lists aligned: else kernels would be compiled again."""
+    return max(16, n // 16 * 16)
 
 
 class Launch:

@@ -37,7 +37,7 @@ def log_sigmoid(y):
 def add(array, changes, where, change, mask, EXACT: tl.constexpr):
     """Adds to places of an array that others may add to at the same time."""
     if EXACT:
-        tl.atomic_add(changes + where, (change.to(tl.float64) * ONE).to(tl.int64), mask, sem="relaxed")
+        tl.atomic_add(changes + where, tl.floor(change.to(tl.float64) * ONE + 0.5).to(tl.int64), mask, sem="relaxed")
     else:
         tl.atomic_add(array + where, change, mask, sem="relaxed")
 

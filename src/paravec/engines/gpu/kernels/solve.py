@@ -34,7 +34,7 @@ def project(U, u_stride, row, begin, end, x, out, P: tl.constexpr, COLS: tl.cons
 @triton.jit
 def gradient_at(U, u_stride, row, up, down, offset, factor, at, along, begin, end, t, shrink, inverse,
                 P: tl.constexpr, COLS: tl.constexpr, ROWS: tl.constexpr):  # fmt: skip
-    """Goes t along the line, and gives the sum of all residuals times their rows, and times their logits."""
+    """At t along the line: the sum of all residuals times their rows, and times their logits."""
     c, r = tl.arange(0, COLS)[None, :], tl.arange(0, ROWS)
     gradient, radial = tl.zeros([1, COLS], tl.float32), t * 0
     k = begin
@@ -43,7 +43,6 @@ def gradient_at(U, u_stride, row, up, down, offset, factor, at, along, begin, en
         which = tl.load(row + k + r, on, 0)
         u = tl.load(U + which[:, None].to(tl.int64) * u_stride + c, on[:, None] & (c < P), 0.0)
         here = (tl.load(at + k + r, on, 0.0) + t * tl.load(along + k + r, on, 0.0)) * shrink
-        tl.store(at + k + r, here, on)
         f, wanted = tl.load(factor + k + r, on, 0.0) * inverse, tl.load(up + k + r, on, 0.0)
         y = f * here + tl.load(offset + k + r, on, 0.0)
         residual = wanted - (wanted + tl.load(down + k + r, on, 0.0)) * sigmoid(y)
@@ -51,6 +50,20 @@ def gradient_at(U, u_stride, row, up, down, offset, factor, at, along, begin, en
         radial += tl.sum(residual * y, 0)
         k += ROWS
     return gradient, radial
+
+
+@triton.jit
+def move(at, along, begin, end, t, shrink, BLOCK: tl.constexpr):
+    """Goes t along the line. Every number is read and written by one thread: elsewhere, several read the same one."""
+    r = tl.arange(0, BLOCK)
+    tl.debug_barrier()
+    k = begin
+    while k < end:
+        on = k + r < end
+        here = (tl.load(at + k + r, on, 0.0) + t * tl.load(along + k + r, on, 0.0)) * shrink
+        tl.store(at + k + r, here, on)
+        k += BLOCK
+    tl.debug_barrier()
 
 
 @triton.jit
@@ -208,6 +221,7 @@ def solve(
                     U, u_stride, row, up, down, offset, factor, at, along, begin, end, t, shrink, inverse, P, COLS,
                     ROWS,
                 )  # fmt: skip
+                move(at, along, begin, end, t, shrink, BLOCK)
                 if SPHERE:
                     back = radial * inverse * inverse
                 gradient_after -= back * after
