@@ -37,7 +37,7 @@ def test_a_model_of_one_engine_is_used_on_the_other(settings, tmp_path):
     assert np.allclose(opened.transform(DOCS), ours, atol=1e-6)
 
 
-def test_training_is_looked_at_scored_and_taken_up_again(tmp_path):
+def test_training_is_looked_at_and_scored(tmp_path):
     seen = []
     whole = fit(
         validation_fraction=0.3,
@@ -51,6 +51,20 @@ def test_training_is_looked_at_scored_and_taken_up_again(tmp_path):
     assert all(np.isfinite(loss) and np.isfinite(score) for loss, score, _ in seen)
     assert not np.array_equal(seen[0][2], seen[1][2])  # the callback sees the parameters of its epoch
     assert whole.loss_history_["dbow"] == [loss for loss, _, _ in seen]
+
+
+def test_the_best_epoch_is_kept_though_the_device_has_a_later_one():
+    seen = []
+    found = fit(
+        validation_fraction=0.4,
+        patience=2,
+        epochs=8,
+        learning_rate=0.5,
+        callbacks=[lambda epoch: seen.append((epoch.validation_loss, epoch.transform(DOCS)))],
+    )
+    best = int(np.argmin([loss for loss, _ in seen]))
+    assert best < len(seen) - 1
+    assert np.array_equal(found.transform(DOCS), seen[best][1])
 
 
 def test_going_on_from_a_checkpoint(tmp_path):

@@ -23,8 +23,8 @@ ONE = tl.constexpr(2.0**40)  # in the whole numbers that changes are added up in
 
 @triton.jit
 def sigmoid(y):
-    """Of float accuracy."""
-    return 1 / (1 + tl.exp(-y))
+    """Of float accuracy, without overflow."""
+    return 1 / (1 + tl.exp(-tl.maximum(y, -80.0)))
 
 
 @triton.jit
