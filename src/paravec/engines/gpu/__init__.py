@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,6 +20,8 @@ from paravec.engines.gpu.inference import Frozen
 from paravec.engines.gpu.training import train_documents
 from paravec.errors import DeviceError, NotEnoughMemoryError
 from paravec.model import Model
+
+os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the same kernels, whatever the default of Triton's version
 
 
 class GpuEngine:
