@@ -71,8 +71,9 @@ class Architecture:
     @property
     def learning_rate(self) -> float:
         """The default learning rate of this combination."""
-        # Chosen on validation data: docs/inference.md. What concat and sum put into h grows with the window, and the
-        # rate that stays stable falls; the mean of more vectors is shorter, and more is needed.
+        # Chosen on validation data, for longer vectors by the training loss: docs/inference.md. What concat and sum put
+        # into h grows with the window, and the rate that stays stable falls; the mean of more vectors is shorter, and
+        # more is needed.
         if self.logit == "cosine":
             return 0.001
         if not self.is_dm:

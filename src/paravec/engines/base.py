@@ -67,8 +67,12 @@ class Crowd:
     def of(architecture: Architecture, tables: Tables, n_documents: int, at_once: int) -> Crowd:
         """For a corpus of so many documents, of which `at_once` are in flight."""
         visits = Crowd.visits(architecture, tables, n_documents)
-        parts = (1 / (1 + A_VISIT * max(0, at_once - 1) * each) for each in visits)
-        return Crowd(*(each.astype(np.float32) for each in parts))
+        return Crowd(*(Crowd.part(each, at_once).astype(np.float32) for each in visits))
+
+    @staticmethod
+    def part(visits: Any, at_once: Any) -> Any:
+        """Of rows with so many visits a step, in an array of NumPy's or a tensor."""
+        return 1 / (1 + A_VISIT * (at_once - 1) * visits)
 
     @staticmethod
     def visits(

@@ -19,7 +19,7 @@ from paravec.engines.gpu.held import Held, Lists, Parameters
 from paravec.engines.gpu.inference import Frozen
 from paravec.engines.gpu.training import train_documents
 from paravec.errors import DeviceError, NotEnoughMemoryError
-from paravec.model import Model
+from paravec.model import Model, is_finite
 
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the same kernels, whatever the default of Triton's version
 
@@ -42,7 +42,7 @@ class GpuEngine:
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
-        with _told(self.device):
+        with _told():
             held = self._hold(model, corpus, tables)
             held.stale, self._frozen = True, None
             tallies = []
@@ -56,7 +56,7 @@ class GpuEngine:
     def settle(self, model: Model) -> None:
         """See :class:`paravec.engines.base.Engine`."""
         if self._held is not None and self._held.model is model and self._held.stale:
-            with _told(self.device):
+            with _told():
                 self._held.parameters.back(model)
             self._held.stale = False
 
@@ -69,8 +69,8 @@ class GpuEngine:
     def is_finite(self, model: Model) -> bool:
         """See :class:`paravec.engines.base.Engine`."""
         if self._held is None or self._held.model is not model:
-            return bool(np.isfinite(model.outputs).all())
-        with _told(self.device):
+            return is_finite(model.outputs)
+        with _told():
             return bool(torch.isfinite(self._held.parameters.outputs).all())
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:
@@ -78,7 +78,7 @@ class GpuEngine:
         if _is_for_the_processor(model):
             self.settle(model)
             return CpuEngine(self.n_jobs).infer(model, corpus, tables, how)
-        with _told(self.device):
+        with _told():
             return inference.infer(self._freeze(model, tables), corpus, how)
 
     def score(
@@ -88,7 +88,7 @@ class GpuEngine:
         if _is_for_the_processor(model):
             self.settle(model)
             return CpuEngine(self.n_jobs).score(model, corpus, tables, how, vectors)
-        with _told(self.device):
+        with _told():
             return inference.score(self._freeze(model, tables), corpus, how, vectors)
 
     def _hold(self, model: Model, corpus: Corpus, tables: Tables) -> Held:
@@ -115,7 +115,7 @@ def _is_for_the_processor(model: Model) -> bool:
 
 
 @contextmanager
-def _told(device: torch.device) -> Iterator[None]:
+def _told() -> Iterator[None]:
     """What the device cannot do, in words."""
     try:
         yield

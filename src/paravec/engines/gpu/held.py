@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
-from paravec.engines.base import A_VISIT, Crowd, Pass, Tables, run_ends
+from paravec.engines.base import Crowd, Pass, Tables, run_ends
 from paravec.errors import NotEnoughMemoryError
 from paravec.model import Model
 
@@ -196,7 +196,7 @@ class Held:
         if self._visits is None:
             outputs, words = Crowd.visits(architecture, tables, len(self.corpus))
             self._visits = put(outputs, self.device), put(words, self.device)
-        return [(1 / (1 + A_VISIT * (at_once - 1) * each)).float() for each in self._visits]
+        return [Crowd.part(each, at_once).float() for each in self._visits]
 
     def changes(self, name: str) -> Tensor:
         """Whole numbers, zero at first, in which the changes of W, U or b are added up."""
