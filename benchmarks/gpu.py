@@ -4,11 +4,12 @@
 
 *speeds*: for each row, all epochs over the 75,000 training reviews (training alone; kernels are compiled before, on
 some of the reviews, and that time is told apart), inference of the 25,000 test reviews to convergence (the second of
-two calls; the first compiles), and an epoch of the CPU engine on all cores (of slow models, on a part of the reviews).
-Bytes are those of the rows of U that steps read and add to, and of W around the target; the bandwidth they are compared
-with is that of a copy on the device, read in the same run. *errors*: test error of logistic regression on inferred
-vectors, 10 epochs at 100 dimensions, three seeds, of both engines. It needs NumPy, scikit-learn, PyTorch and Triton
-only; from a checkout with a built core, ``PYTHONPATH=src`` is enough.
+two calls; the first compiles), the largest cosine distance of some of the vectors to those of the CPU engine, and an
+epoch of the CPU engine on all cores (of slow models, on a part of the reviews). Bytes are those of the rows of U that
+steps read and add to, and of W around the target; the bandwidth they are compared with is that of a copy on the device,
+read in the same run. *errors*: test error of logistic regression on inferred vectors, 10 epochs at 100 dimensions (dm:
+window 10), three seeds, of both engines. It needs NumPy, scikit-learn, PyTorch and Triton only; from a checkout with a
+built core, ``PYTHONPATH=src`` is enough.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from machine import described
 from paravec import ParagraphVector
@@ -65,15 +67,16 @@ ROWS = {
         100,
     ),
     "softmax-100": Row(
-        "exact softmax, DBOW, 100 d, one epoch", {"epochs": 1, "output": "softmax", "batch_size": 256}, 60, 0.001
+        "exact softmax, DBOW, 100 d, one epoch", {"epochs": 1, "output": "softmax", "batch_size": 1024}, 60, 0.001
     ),
 }
 ERRORS: dict[str, dict[str, Any]] = {
-    "dbow, negative": {},
-    "dbow, hs": {"output": "hs"},
-    "dm mean, negative, window 10": {"model": "dm", "combine": "mean"},
-    "dm concat, negative, window 10": {"model": "dm"},
+    "dbow-negative": {},
+    "dbow-hs": {"output": "hs"},
+    "mean-negative": {"model": "dm", "combine": "mean"},
+    "concat-negative": {"model": "dm"},
 }
+ENGINES = ["gpu", "gpu-bfloat16", "cpu"]
 
 
 def bandwidth() -> float:
@@ -145,9 +148,10 @@ def speed(row: Row, data: Imdb, rounds: int, share: float) -> dict[str, Any]:
     words = tests.words_only(vocabulary) if training.model.architecture.is_dm else tests
     for _ in range(2):
         began = time.perf_counter()
-        if settings.output != "softmax":  # which is inferred on the processor
-            GpuEngine().infer(training.model, words, tables, how)
+        vectors = GpuEngine().infer(training.model, words, tables, how)
         inferred.append(time.perf_counter() - began)
+    some = 100 if settings.output == "softmax" else 1000
+    beside = CpuEngine(-1).infer(training.model, words.between(0, some), tables, how)
     median = statistics.median(times) * whole.epochs / settings.epochs
     return {
         "title": row.title,
@@ -158,15 +162,24 @@ def speed(row: Row, data: Imdb, rounds: int, share: float) -> dict[str, Any]:
         "rounds_s": times,
         "compile_s": compiled,
         "losses": training.state.losses,
-        "infer_s": inferred[1] if settings.output != "softmax" else None,
+        "infer_s": inferred[1],
+        "distance": distance(vectors[:some], beside),
         "bytes": bytes_of(settings, tables, corpus) * whole.epochs,
         "cpu_epoch_s": epoch_of_cpu(settings, vocabulary, corpus, row.cpu_share),
     }
 
 
+def distance(ours: NDArray[np.float32], theirs: NDArray[np.float32]) -> float:
+    """The largest cosine distance of two vectors of a document."""
+    lengths = np.linalg.norm(ours, axis=1) * np.linalg.norm(theirs, axis=1)
+    return float((1 - (ours * theirs).sum(1)[lengths > 0] / lengths[lengths > 0]).max())
+
+
 def vectors_of(data: Imdb, settings: dict[str, Any], engine: str, seed: int) -> tuple[Any, ...]:
     """What a classifier is trained on and asked about."""
-    fitted = ParagraphVector(**settings, epochs=10, engine=engine, n_jobs=-1, random_state=seed).fit(data.train)
+    name, _, storage = engine.partition("-")
+    chosen = settings | {"engine": name, "gpu_storage": storage or "float32"}
+    fitted = ParagraphVector(**chosen, epochs=10, n_jobs=-1, random_state=seed).fit(data.train)
     labelled = [i for i, label in enumerate(data.train_labels) if label is not None]
     labels = [data.train_labels[i] for i in labelled]
     return fitted.document_vectors_[labelled], labels, fitted.transform(data.test), data.test_labels
@@ -181,15 +194,15 @@ def error_of(train: Any, labels: list[int], test: Any, truth: list[int]) -> floa
     return 100 * (1 - float(classifier.score(test, truth)))
 
 
-def errors(data: Imdb, seeds: list[int], engines: list[str]) -> list[dict[str, Any]]:
+def errors(data: Imdb, models: list[str], seeds: list[int], engines: list[str]) -> list[dict[str, Any]]:
     """Test errors of each model, engine and seed."""
     os.environ["OMP_NUM_THREADS"] = "1"  # of the classifiers, which run side by side
     with ProcessPoolExecutor(8) as pool:
         waiting = []
-        for name, settings in ERRORS.items():
+        for name in models:
             for engine in engines:
                 for seed in seeds:
-                    found = pool.submit(error_of, *vectors_of(data, settings, engine, seed))
+                    found = pool.submit(error_of, *vectors_of(data, ERRORS[name], engine, seed))
                     waiting.append(({"model": name, "engine": engine, "seed": seed}, found))
         return [key | {"error": found.result()} for key, found in waiting]
 
@@ -197,9 +210,9 @@ def errors(data: Imdb, seeds: list[int], engines: list[str]) -> list[dict[str, A
 def show(row: dict[str, Any], limit: float) -> None:
     moved = row["bytes"] / row["train_s"]
     part = "" if row["epochs_run"] == row["epochs"] else f" ({row['epochs_run']} of {row['epochs']} epochs run)"
-    inferred = "" if row["infer_s"] is None else f"{row['infer_s']:.2f}"
     print(
-        f"| {row['title']}{part} | {row['at_most_s']:g} | {row['train_s']:.2f} | {row['compile_s']:.1f} | {inferred} | "
+        f"| {row['title']}{part} | {row['at_most_s']:g} | {row['train_s']:.2f} | {row['compile_s']:.1f} | "
+        f"{row['infer_s']:.2f} | {row['distance']:.0e} | "
         f"{row['bytes'] / 1e12:.2f} | {moved / 1e12:.2f} ({100 * moved / limit:.0f} %) | "
         f"{row['cpu_epoch_s'] * row['epochs'] / row['train_s']:.1f} |",
         flush=True,
@@ -214,27 +227,34 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--share", type=float, default=1.0, help="of the epochs; times are told for all of them")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
-    parser.add_argument("--engines", nargs="+", default=["gpu", "cpu"])
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
+    parser.add_argument("--models", nargs="+", choices=ERRORS, default=list(ERRORS), help="whose errors are read")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "gpu.json")
     chosen = parser.parse_args()
     data = imdb(chosen.archive)
     results = json.loads(chosen.out.read_text()) if chosen.out.exists() else {"speeds": [], "errors": []}
-    results["machine"] = described() | {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
+    if torch.cuda.is_available():
+        results["machine"] = described() | {"gpu": torch.cuda.get_device_name(), "torch": torch.__version__}
     if chosen.only != "errors":
         limit = bandwidth()
         results["bandwidth"] = limit
         print(f"copy on the device: {limit / 1e12:.2f} TB/s, read and written")
-        print("| work | at most, s | s | compilation, s | inference, s | TB moved | TB/s | times 16 cores |")
-        print("|" + " --- |" * 8)
+        print(
+            "| work | at most, s | s | compilation, s | inference, s | distance | TB moved | TB/s | times the cores |"
+        )
+        print("|" + " --- |" * 9)
         for name in chosen.rows:
             row = speed(ROWS[name], data, chosen.rounds, chosen.share)
             show(row, limit)
             results["speeds"] = [each for each in results["speeds"] if each["title"] != row["title"]] + [row]
             chosen.out.write_text(json.dumps(results, indent=1) + "\n")
     if chosen.only != "speeds":
-        results["errors"] = errors(data, chosen.seeds, chosen.engines)
-        for each in results["errors"]:
+        found = errors(data, chosen.models, chosen.seeds, chosen.engines)
+        for each in found:
             print(f"{each['model']}, {each['engine']}, seed {each['seed']}: error {each['error']:.2f} %")
+        new = [(each["model"], each["engine"], each["seed"]) for each in found]
+        kept = [each for each in results["errors"] if (each["model"], each["engine"], each["seed"]) not in new]
+        results["errors"] = kept + found
         chosen.out.write_text(json.dumps(results, indent=1) + "\n")
 
 

@@ -40,11 +40,11 @@ class OldCard:
 def machine(monkeypatch):
     """Makes this a machine with a certain PyTorch, or without one."""
 
-    def make(cuda=None, version="13.0", missing=()):
+    def make(cuda=None, version="13.0", missing=(), torch_version="2.13.0+cu130"):
         warn_once.cache_clear()
         monkeypatch.delenv("TRITON_INTERPRET", raising=False)
         monkeypatch.setattr(devices, "find_spec", lambda name: None if name in missing else object())
-        torch = SimpleNamespace(version=SimpleNamespace(cuda=version), cuda=cuda)
+        torch = SimpleNamespace(__version__=torch_version, version=SimpleNamespace(cuda=version), cuda=cuda)
         monkeypatch.setitem(sys.modules, "torch", torch)
         monkeypatch.setitem(sys.modules, "triton", SimpleNamespace())
 
@@ -56,6 +56,7 @@ def machine(monkeypatch):
     [
         ({"missing": ("torch",)}, r"torch is not installed; pip install 'paravec\[gpu\]'"),
         ({"missing": ("triton",)}, r"triton is not installed; pip install 'paravec\[gpu\]'"),
+        ({"torch_version": "2.8.1"}, r"PyTorch 2\.8\.1 is too old, 2\.9 is needed"),
         ({"version": None}, "built without CUDA"),
         (
             {"cuda": NoDriver("The NVIDIA driver on your\nsystem is too old")},
@@ -64,7 +65,7 @@ def machine(monkeypatch):
         ({"cuda": NoDriver("Found no NVIDIA driver")}, "no GPU: Found no NVIDIA driver"),
         ({"cuda": OldCard()}, r"A card of 2016 is too old for Triton \(compute capability 6\.1"),
     ],
-    ids=["torch", "triton", "cuda", "old driver", "no driver", "old card"],
+    ids=["torch", "triton", "old torch", "cuda", "old driver", "no driver", "old card"],
 )
 def test_a_missing_gpu_is_told_before_any_work(machine, given, words):
     machine(**given)

@@ -63,6 +63,8 @@ WRONG_SETTINGS = [
     ),
     ({"model": "dm", "word_vectors": "glove.txt"}, TypeError, "word_vectors is a str"),
     ({"deterministic": 1}, TypeError, "deterministic=1 is neither True nor False"),
+    ({"gpu_storage": "float16"}, ValueError, "gpu_storage='float16' is not one of 'float32', 'bfloat16'"),
+    ({"gpu_storage": "bfloat16", "output": "softmax"}, ValueError, "is for output='negative' and 'hs'"),
 ]
 
 WRONG_DOCUMENTS = [

@@ -28,7 +28,7 @@ from paravec.vocab import Vocabulary
 FORMAT = "paravec checkpoint"
 VERSION = 1
 NAME = "checkpoint.json"
-FREE = ("n_jobs", "engine", "max_unique", "checkpoint_every")  # what may be another when a fit goes on
+FREE = ("n_jobs", "engine", "gpu_storage", "max_unique", "checkpoint_every")  # may be others when a fit goes on
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Checkpoint:
         open_ones = () if settled else ("epochs", *(each.name for each in fields(Encoding)))
         defaults = Settings().as_dict()
         for name, value in settings.as_dict().items():
-            was = theirs.get(name)
+            was = theirs.get(name, defaults[name])
             if name not in FREE and was != value and not (name in open_ones and value == defaults[name]):
                 raise ValueError(
                     f"{name}={value!r}, but the checkpoint at {self.folder} was made with {name}={was!r}; go on with "

@@ -92,6 +92,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     engine : {"cpu", "gpu", "auto", "reference"}
         The C++ core; PyTorch and Triton on a GPU (``pip install 'paravec[gpu]'``); the GPU if there is one, else the
         core, and a warning says why; or the slow definition in NumPy.
+    gpu_storage : {"float32", "bfloat16"}
+        With ``engine="gpu"``, how word vectors and output weights lie on it while they are trained. bfloat16 takes half
+        the room; sums are rounded up or down by chance. Models are float32 afterwards.
     n_jobs : int, optional
         Threads; -1 for all cores.
     random_state : int, RandomState or None
@@ -173,6 +176,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         min_learning_rate: float | None = None,
         deterministic: bool = False,
         engine: str = "cpu",
+        gpu_storage: str = "float32",
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -215,6 +219,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.min_learning_rate = min_learning_rate
         self.deterministic = deterministic
         self.engine = engine
+        self.gpu_storage = gpu_storage
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -384,6 +389,8 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         found = None if place is None else place.found(settings)
         seed = found.seed if found is not None and self.random_state is None else seed_of(self.random_state)
         job = Job.of(settings, seed, X, ids, self.vocabulary, given, bool(self.verbose))
+        if hasattr(self, "_fitted"):
+            self._fitted.release()
         with Sight(bool(self.verbose)) as sight:
             fitted = fit(job, sight, callbacks, place, found)
         self._adopt(fitted)

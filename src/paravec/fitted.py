@@ -16,7 +16,7 @@ from paravec.corpus import Corpus, CorpusFacts
 from paravec.corpus.encode import corpus_of, source_of
 from paravec.corpus.encoder import encode, encode_blocks, in_ids_of
 from paravec.engines import engine_for
-from paravec.engines.base import Tables
+from paravec.engines.base import Engine, Tables
 from paravec.errors import ModelFormatError, TensorError
 from paravec.model import Model
 from paravec.settings import Settings
@@ -40,6 +40,15 @@ class Fitted:
     losses: Losses = field(default_factory=dict)
     validation_losses: Losses = field(default_factory=dict)
     kept_epochs: dict[str, int] = field(default_factory=dict)  # from 1, by the model's name
+    _engine: tuple[Settings, Engine] | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the engine, which may hold a part of a device."""
+        return self.__dict__ | {"_engine": None}
+
+    def release(self) -> None:
+        """Gives back what an engine keeps for the next call."""
+        self._engine = None
 
     @property
     def n_features(self) -> int:
@@ -54,7 +63,10 @@ class Fitted:
     def infer(self, corpus: Corpus, now: Settings | None = None) -> NDArray[np.float32]:
         """A vector for each document of a corpus in this model's ids."""
         settings = now or self.settings
-        engine = engine_for(settings)
+        kept = self._engine
+        if kept is None or kept[0] != settings:
+            self._engine = kept = settings, engine_for(settings)
+        engine = kept[1]  # which has the parameters in the next call, if it is a GPU
         return np.hstack(
             [
                 inference.infer(engine, model, self.vocabulary, table, corpus, settings, self.seed)

@@ -84,7 +84,11 @@ class Job:
         verbose: bool = False,
     ) -> Job:
         """Encodes the documents if they are not, and settles what depends on them."""
-        on_gpu(settings)  # if there is none, it is told before any work
+        if not on_gpu(settings) and settings.gpu_storage != "float32" and settings.engine != "auto":
+            raise ValueError(
+                f"gpu_storage={settings.gpu_storage!r} is for engine='gpu', not for engine={settings.engine!r}; "
+                f"leave it out"
+            )
         corpus = corpus_of(X)
         if corpus is None:
             known = None if vocabulary is None else GivenVocabulary(vocabulary)
@@ -224,10 +228,9 @@ class _Watch:
 
     def _transform(self, training: Training) -> Callable[[Any], Any]:
         job, model = self.job, training.model
-        now = Fitted(job.settings, job.seed, job.corpus.vocabulary, job.start.corpus, [model], None)
 
         def transform(X: Any) -> Any:
             training.settle()
-            return now.transform(X)
+            return Fitted(job.settings, job.seed, job.corpus.vocabulary, job.start.corpus, [model], None).transform(X)
 
         return transform

@@ -20,6 +20,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "output": ("negative", "hs", "softmax"),
     "logit": ("dot", "cosine"),
     "engine": ("cpu", "gpu", "auto", "reference"),
+    "gpu_storage": ("float32", "bfloat16"),
 }
 
 
@@ -139,6 +140,7 @@ class Settings(Encoding):
     min_learning_rate: float | None = _setting(None, "at the last step; 0.0001 at most if left out")
     deterministic: bool = _setting(False, "bit-identical results at any number of threads")
     engine: str = _setting("cpu", "cpu, gpu, auto (gpu if there is one), or reference")
+    gpu_storage: str = _setting("float32", "float32 or bfloat16: numbers of words and outputs in training on a gpu")
     infer_tol: float = _setting(0.001, "how far the gradient must fall in inference, as a part of what it is at zero")
     infer_max_iter: int = _setting(100, "steps of inference at most")
     infer_l2: float = _setting(5.0, "weight of the squared length of a vector in inference")
@@ -273,6 +275,11 @@ class Settings(Encoding):
             raise ValueError(
                 "logit='cosine' has no meaning with output='hs', whose nodes are no words to be near to; "
                 "use output='negative' or 'softmax', or logit='dot'"
+            )
+        if self.gpu_storage == "bfloat16" and self.output == "softmax":
+            raise ValueError(
+                "gpu_storage='bfloat16' is for output='negative' and 'hs': the exact softmax changes every row at "
+                "every step, by less than such numbers can tell; leave it out"
             )
 
     def _check_words(self) -> None:

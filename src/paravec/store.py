@@ -311,10 +311,10 @@ def is_result(path: str | os.PathLike[str], start: Start, ids: Sequence[Document
     if not is_model(folder) or start.word_vectors is not None:
         return False
     about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
-    theirs, ours = about.get("settings"), start.settings.as_dict()
+    theirs, ours, defaults = about.get("settings"), start.settings.as_dict(), Settings().as_dict()
     return (
         isinstance(theirs, dict)
-        and all(theirs.get(name) == value for name, value in ours.items() if name not in FREE)
+        and all(theirs.get(name, defaults[name]) == value for name, value in ours.items() if name not in FREE)
         and about.get("seed") == start.seed
         and about.get("corpus") == asdict(start.corpus)
         and about.get("ids_crc32") == (None if ids is None else _crc32_of(ids))

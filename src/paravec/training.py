@@ -144,7 +144,7 @@ class Training:
             raise ModelFormatError(f"the checkpoint is in slice {state.slice} of an epoch that has {len(ends)}")
         words = np.cumsum(lengths)
         visited, taken = 0, 0.0
-        together = self._engine.slices_at_once
+        together = self._engine.slices_at_once(architecture)
         while state.slice < len(ends):
             first = ends[state.slice - 1] if state.slice else 0
             last = min(state.slice + together, len(ends))

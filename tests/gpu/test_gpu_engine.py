@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
 import numpy as np
 import pytest
 
@@ -75,11 +82,13 @@ def test_going_on_from_a_checkpoint(tmp_path):
         if epoch.epoch == 2:
             raise EnoughError
 
+    settings = {"checkpoint_every": 1, "epochs": 3, "deterministic": True}
     with pytest.raises(EnoughError):
-        fit(checkpoint=tmp_path / "point", checkpoint_every=1, callbacks=[stop], epochs=3)
-    found = fit(checkpoint=tmp_path / "point", checkpoint_every=1, resume=True, epochs=3)
+        fit(checkpoint=tmp_path / "point", callbacks=[stop], **settings)
+    found = fit(checkpoint=tmp_path / "point", resume=True, **settings)
     assert len(found.loss_history_["dbow"]) == 3
-    assert np.allclose(found.document_vectors_, fit(epochs=3).document_vectors_, atol=1e-4)
+    whole = fit(checkpoint=tmp_path / "another", **settings)
+    assert np.array_equal(found.document_vectors_, whole.document_vectors_)
 
 
 def test_too_little_room_is_refused_before_any_work():
@@ -114,6 +123,102 @@ def test_a_device_that_fails_is_told_in_words(monkeypatch, tmp_path, raised, err
         fit(checkpoint=tmp_path / "point", checkpoint_every=1)
     monkeypatch.undo()
     assert len(fit(checkpoint=tmp_path / "point", checkpoint_every=1, resume=True).loss_history_["dbow"]) == 2
+
+
+def in_a_process(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-c", dedent(code)], capture_output=True, text=True, timeout=300)
+
+
+FIT = """
+    import os, signal, sys, torch
+    sys.path.insert(0, {tests!r})
+    from conftest import documents
+    from paravec import DeviceError, ParagraphVector
+
+    def stop(epoch):
+        if epoch.epoch == 2:
+            {how}
+
+    vector = ParagraphVector(engine="gpu", vector_size=20, epochs=4, min_count=1, checkpoint_every=1)
+    try:
+        vector.fit(documents([50] * 300), checkpoint={point!r}, resume={resume}, callbacks=[stop])
+    except DeviceError as error:
+        print("DeviceError:", error)
+    else:
+        print("epochs:", len(vector.loss_history_["dbow"]))
+"""
+LOSE = "torch.zeros(1, device='cuda')[torch.tensor([1 << 20], device='cuda')]"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("how", [LOSE, "os.kill(os.getpid(), signal.SIGKILL)"], ids=["lost", "killed"])
+def test_a_real_device_is_lost_or_its_process_killed_and_the_checkpoint_remains(how, tmp_path):
+    given = {"tests": str(Path(__file__).parents[1]), "point": str(tmp_path / "point")}
+    first = in_a_process(FIT.format(**given, how=how, resume=False))
+    if how == LOSE:
+        assert "DeviceError: the GPU failed" in first.stdout, first.stderr
+        assert "checkpoint" in first.stdout
+    else:
+        assert first.returncode == -signal.SIGKILL
+    assert "epochs" not in first.stdout
+    then = in_a_process(FIT.format(**given, how="pass", resume=True))
+    assert "epochs: 4" in then.stdout, then.stderr
+
+
+def test_storage_of_16_bits_is_a_choice_for_a_gpu_alone(tmp_path):
+    found = fit(gpu_storage="bfloat16")
+    outputs = found._fitted.models[0].outputs
+    assert outputs.any()
+    assert not (outputs.copy().view(np.uint32) & 0xFFFF).any()
+    found.save(tmp_path / "model")
+    opened = ParagraphVector.load(tmp_path / "model").set_params(engine="cpu")
+    assert np.allclose(opened.transform(DOCS), found.transform(DOCS), atol=1e-3)
+    with pytest.raises(ValueError, match="gpu_storage='bfloat16' is for engine='gpu', not for engine='cpu'"):
+        fit(gpu_storage="bfloat16", engine="cpu")
+
+
+def test_a_fit_with_16_bits_goes_on_without_a_gpu(tmp_path):
+    class EnoughError(Exception):
+        pass
+
+    def stop(epoch):
+        raise EnoughError
+
+    given = {"checkpoint": tmp_path / "point", "checkpoint_every": 1}
+    with pytest.raises(EnoughError):
+        fit(gpu_storage="bfloat16", epochs=3, callbacks=[lambda epoch: epoch.epoch == 2 and stop(epoch)], **given)
+    assert len(fit(engine="cpu", epochs=3, resume=True, **given).loss_history_["dbow"]) == 3
+
+
+def test_parameters_stay_on_the_device_between_calls(monkeypatch):
+    fitted, copied = fit(), []
+    of = gpu.Parameters.of
+    monkeypatch.setattr(gpu.Parameters, "of", lambda *given, **more: copied.append(0) or of(*given, **more))
+    first = fitted.transform(DOCS)
+    assert np.array_equal(fitted.transform(DOCS), first)
+    assert len(copied) == 1
+    assert np.array_equal(pickle.loads(pickle.dumps(fitted)).transform(DOCS), first)
+    fitted.set_params(infer_l2=50.0)
+    assert not np.array_equal(fitted.transform(DOCS), first)
+    assert len(copied) == 3
+    both = fit(model="dm+dbow", combine="mean", window=3)
+    both.transform(DOCS)
+    seen = len(copied)
+    both.transform(DOCS)
+    assert len(copied) == seen
+    again = both.fit(DOCS[:3])
+    assert len(again.transform(DOCS)) == len(DOCS)
+
+
+def test_an_epoch_that_is_kept_shows_the_parameters_as_they_are_now():
+    kept, seen = [], []
+
+    def look(epoch):
+        kept.append(epoch)
+        seen.append(kept[0].transform(DOCS))
+
+    fit(callbacks=[look])
+    assert not np.array_equal(seen[0], seen[1])
 
 
 def test_other_errors_pass():

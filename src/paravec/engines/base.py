@@ -18,6 +18,7 @@ from paravec.vocab import Noise, Vocabulary, keep_thresholds
 RUN_TOKENS, RUN_DOCUMENTS, LONG_RUN = 1 << 14, 32, 1 << 17
 MOST_SHARES, RUNS_A_SHARE, ROOM_OF_SHARES, MANY_VISITS = 16, 8, 1 << 30, 32
 A_VISIT = 0.2  # the part of its way that a busy row goes at a visit
+STEPS_AT_ONCE = 16  # of one document in a large batch of the exact softmax, at most
 FULL_EVIDENCE = 50  # targets of a document after which `infer_l2` has doubled
 
 
@@ -84,6 +85,8 @@ class Crowd:
             rows = architecture.n_outputs(tables.n_targets)
             passing = np.repeat(often, np.diff(tables.paths.offsets))
             visits: NDArray[Any] = np.bincount(tables.paths.nodes, weights=passing, minlength=rows)
+        elif architecture.output == "softmax":
+            visits = often
         else:
             noise = tables.counts**0.75
             visits = often + architecture.negative * noise / noise.sum()
@@ -145,14 +148,27 @@ class Inference:
 
 def run_ends(lengths: NDArray[np.int64]) -> list[int]:
     """Where the runs of a pass end: documents trained side by side, enough of them unless they are long."""
-    ends = []
-    tokens = documents = 0
-    for i, length in enumerate(lengths.tolist()):
-        tokens, documents = tokens + length, documents + 1
-        if (tokens >= RUN_TOKENS and documents >= RUN_DOCUMENTS) or tokens >= LONG_RUN or i + 1 == len(lengths):
-            ends.append(i + 1)
-            tokens = documents = 0
+    ends: list[int] = []
+    sums = np.cumsum(lengths)
+    while (begin := ends[-1] if ends else 0) < len(lengths):
+        before = sums[begin - 1] if begin else 0
+        enough, too_many = np.searchsorted(sums, [before + RUN_TOKENS, before + LONG_RUN]).tolist()
+        ends.append(min(max(enough, begin + RUN_DOCUMENTS - 1), too_many, len(lengths) - 1) + 1)
     return ends
+
+
+def batch_ends(steps: NDArray[np.int64], size: int) -> list[int]:
+    """Where the batches of documents end that have so many steps each and take turns, one step a turn.
+
+    `size` steps; fewer where few documents are left, of which a batch would take more than `STEPS_AT_ONCE` each.
+    """
+    still = len(steps) - np.cumsum(np.bincount(steps, minlength=1))  # documents that take part in each turn
+    turn_ends = np.cumsum(still[still > 0])
+    ends, turn = [0], 0
+    while len(turn_ends) and ends[-1] < turn_ends[-1]:
+        turn = int(np.searchsorted(turn_ends, ends[-1], side="right"))
+        ends.append(min(ends[-1] + size, int(turn_ends[min(turn + STEPS_AT_ONCE, len(turn_ends)) - 1])))
+    return ends[1:]
 
 
 def n_shares(architecture: Architecture, n_targets: int, runs: list[int]) -> int:
@@ -186,8 +202,11 @@ def _padded(columns: int) -> int:
 class OnHost:
     """What engines have in common that work on the arrays of the model themselves."""
 
-    slices_at_once = 1
     words_at_once = 1 << 21
+
+    def slices_at_once(self, architecture: Architecture) -> int:
+        """See :class:`Engine`."""
+        return 1
 
     def settle(self, model: Model) -> None:
         """See :class:`Engine`."""
@@ -203,8 +222,11 @@ class OnHost:
 class Engine(Protocol):
     """Who does the arithmetic."""
 
-    slices_at_once: int  # of an epoch, so that there is work enough for all that can be busy together
     words_at_once: int  # in inference
+
+    def slices_at_once(self, architecture: Architecture) -> int:
+        """How many slices of an epoch it wants, so that there is work enough for all that can be busy together."""
+        ...
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """Visits the documents of `work` once each and updates the model in place, at the latest when it settles."""

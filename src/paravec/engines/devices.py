@@ -25,6 +25,8 @@ def why_no_gpu() -> str | None:
         import_module("triton")
     except Exception as error:  # a broken installation can raise anything
         return f"PyTorch or Triton cannot be imported ({error}); install them again: {INSTALL}"
+    if tuple(int(part) for part in torch.__version__.split(".")[:2]) < (2, 9):
+        return f"PyTorch {torch.__version__} is too old, 2.9 is needed; {INSTALL}"
     if interpreted():
         return None
     if torch.version.cuda is None:

@@ -32,7 +32,7 @@ class ReferenceEngine(OnHost):
         """See :class:`paravec.engines.base.Engine`."""
         documents = self._documents(model.architecture, tables, corpus, work)
         if model.architecture.output == "softmax":
-            return train_in_a_row(model, tables, [step for steps in documents for step in steps])
+            return train_in_a_row(model, tables, documents, self.crowd)
         key = draws.stream(work.seed, Purpose.NOISE, work.epoch, model.architecture.is_dm)
         lengths = corpus.lengths[work.order]
         ends = run_ends(lengths)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paravec.architecture import Architecture
-from paravec.engines.base import Crowd, Tables, Tally, weight_of
+from paravec.engines.base import Crowd, Tables, Tally, batch_ends, weight_of
 from paravec.engines.steps import (
     Array,
     Step,
@@ -152,11 +152,20 @@ class Share:
             model.words += words[:, None] * (self.model.words - self._before.words)
 
 
-def train_in_a_row(model: Model, tables: Tables, steps: list[Step]) -> Tally:
-    """The exact softmax: `batch_size` steps at once, whatever documents they come from."""
+def train_in_a_row(model: Model, tables: Tables, documents: list[list[Step]], crowd: Crowd | None) -> Tally:
+    """The exact softmax: `batch_size` steps at once, whatever documents they come from.
+
+    In a crowd (on a GPU, where batches are large) documents take turns, step by step, and busy rows take a part of
+    every change.
+    """
     size, total = model.architecture.batch_size, 0.0
-    for i in range(0, len(steps), size):
-        total += _learn_at_once(model, tables, steps[i : i + size])
+    ordered = documents if crowd is None else itertools.zip_longest(*documents)
+    steps = [step for some in ordered for step in some if step is not None]
+    ends = [*range(size, len(steps), size), len(steps)]
+    if crowd is not None:
+        ends = batch_ends(np.array([len(each) for each in documents], dtype=np.int64), size)
+    for first, end in itertools.pairwise([0, *ends]):
+        total += _learn_at_once(model, tables, steps[first:end], crowd)
     return Tally(total, len(steps))
 
 
@@ -173,7 +182,7 @@ def train_one_by_one(
         seat = free.index(min(free))
         for number, step in enumerate(steps, free[seat]):
             noise = noise_words(model.architecture, tables, key, first, number)
-            total += _learn_in_a_crowd(model, tables, replace(step, noise=noise), crowd)
+            total += _learn_at_once(model, tables, [replace(step, noise=noise)], crowd)
         free[seat] += len(steps)
         count += len(steps)
     return Tally(total, count)
@@ -236,25 +245,17 @@ def _learn_together(tables: Tables, steps: list[tuple[Model, Step]]) -> float:
     return total
 
 
-def _learn_in_a_crowd(model: Model, tables: Tables, step: Step, crowd: Crowd) -> float:
-    """A step, of whose changes busy rows take a part."""
-    value, found = objective(model, tables, step), list(gradients(model, tables, step))
-    for array, rows, change in found:
-        part: Any = 1.0
-        if array is model.words:
-            part = crowd.words[rows]
-        elif array is not model.documents:
-            part = crowd.outputs[rows]
-        _add(model, array, rows, step.rate * (part * change.T).T)
-    return value
-
-
-def _learn_at_once(model: Model, tables: Tables, steps: list[Step]) -> float:
-    """Everything learns from all parameters as they are now."""
+def _learn_at_once(model: Model, tables: Tables, steps: list[Step], crowd: Crowd | None) -> float:
+    """Everything learns from all parameters as they are now; in a crowd, busy rows take a part of their changes."""
     total = sum(objective(model, tables, step) for step in steps)
     found = [(step.rate, each) for step in steps for each in gradients(model, tables, step)]
     for rate, (array, rows, change) in found:
-        _add(model, array, rows, rate * change)
+        part: Any = 1.0
+        if crowd is not None and array is model.words:
+            part = crowd.words[rows]
+        elif crowd is not None and array is not model.documents:
+            part = crowd.outputs[rows]
+        _add(model, array, rows, rate * (part * change.T).T)
     return total
 
 

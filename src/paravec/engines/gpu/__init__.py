@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.engines.base import Inference, Pass, Tables, Tally
-from paravec.engines.cpu import CpuEngine
 from paravec.engines.devices import interpreted
-from paravec.engines.gpu import inference, softmax
-from paravec.engines.gpu.held import Held, Lists, Parameters
+from paravec.engines.gpu import inference, softmax, stepped
+from paravec.engines.gpu.held import Held, Lists, Parameters, bytes_of_weights, free
 from paravec.engines.gpu.inference import Frozen
 from paravec.engines.gpu.training import train_documents
 from paravec.errors import DeviceError, NotEnoughMemoryError
@@ -27,24 +28,27 @@ os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the same kernels, what
 class GpuEngine:
     """Trains and infers on a GPU. What is trained stays there until it is asked for (`settle`).
 
-    `room` are the bytes of the device that may be taken; if left out, those that are free.
+    With `half`, W and U have 16 bits a number while they are trained. `room` are the bytes of the device that may be
+    taken; if left out, those that are free.
     """
 
-    slices_at_once = 64
     words_at_once = 1 << 23
 
-    def __init__(self, deterministic: bool = False, n_jobs: int | None = None, room: int | None = None) -> None:
-        self.deterministic, self.n_jobs, self.room = deterministic, n_jobs, room
+    def __init__(self, deterministic: bool = False, half: bool = False, room: int | None = None) -> None:
+        self.deterministic, self.half, self.room = deterministic, half, room
         self.device = torch.device("cpu" if interpreted() else "cuda")
         self._held: Held | None = None
-        self._frozen: Frozen | None = None
-        self._of: Model | None = None  # whose these are
+        self._frozen: list[tuple[Model, Frozen]] = []
+
+    def slices_at_once(self, architecture: Architecture) -> int:
+        """See :class:`paravec.engines.base.Engine`. Those of the exact softmax are short."""
+        return 1024 if architecture.output == "softmax" else 64
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
         with _told():
             held = self._hold(model, corpus, tables)
-            held.stale, self._frozen = True, None
+            held.stale, self._frozen = True, []
             tallies = []
             for source in held.sources(model.architecture, work):
                 if model.architecture.output == "softmax":
@@ -64,7 +68,7 @@ class GpuEngine:
         """See :class:`paravec.engines.base.Engine`."""
         if self._held is not None:
             self.settle(self._held.model)
-        self._held = self._frozen = self._of = None
+        self._held, self._frozen = None, []
 
     def is_finite(self, model: Model) -> bool:
         """See :class:`paravec.engines.base.Engine`."""
@@ -75,43 +79,43 @@ class GpuEngine:
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:
         """See :class:`paravec.engines.base.Engine`."""
-        if _is_for_the_processor(model):
-            self.settle(model)
-            return CpuEngine(self.n_jobs).infer(model, corpus, tables, how)
         with _told():
-            return inference.infer(self._freeze(model, tables), corpus, how)
+            return _solver_of(model).infer(self._freeze(model, tables), corpus, how)
 
     def score(
         self, model: Model, corpus: Corpus, tables: Tables, how: Inference, vectors: NDArray[np.float32]
     ) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
-        if _is_for_the_processor(model):
-            self.settle(model)
-            return CpuEngine(self.n_jobs).score(model, corpus, tables, how, vectors)
         with _told():
-            return inference.score(self._freeze(model, tables), corpus, how, vectors)
+            return _solver_of(model).score(self._freeze(model, tables), corpus, how, vectors)
 
     def _hold(self, model: Model, corpus: Corpus, tables: Tables) -> Held:
         if self._held is None or self._held.model is not model or self._held.corpus is not corpus:
             self.release()
-            self._held = Held.of(model, corpus, tables, self.device, self.room, self.deterministic)
+            self._held = Held.of(model, corpus, tables, self.device, self.room, self.deterministic, self.half)
         return self._held
 
     def _freeze(self, model: Model, tables: Tables) -> Frozen:
-        """What inference needs, put there once for all documents of a call."""
+        """What inference needs, put there once, and kept for the next call as long as there is room."""
         if self._held is not None and self._held.model is model:
             return Frozen(model.architecture, self._held.parameters, self._held.lists, tables)
-        if self._frozen is None or self._of is not model:
-            self._frozen = None
-            parameters = Parameters.of(model, self.device, documents=False)
-            self._frozen = Frozen(model.architecture, parameters, Lists.of(tables, self.device), tables)
-            self._of = model
-        return self._frozen
+        for whose, frozen in self._frozen:
+            if whose is model:
+                return frozen
+        if free(self.device) < 2 * bytes_of_weights(model, tables):
+            self._frozen = []
+        parameters = Parameters.of(model, self.device, documents=False)
+        frozen = Frozen(model.architecture, parameters, Lists.of(tables, self.device), tables)
+        self._frozen.append((model, frozen))
+        return frozen
 
 
-def _is_for_the_processor(model: Model) -> bool:
-    """Whether inference has no kernels here: of the exact softmax, and where the length of h depends on d."""
-    return model.architecture.output == "softmax" or (model.architecture.is_dm and model.architecture.logit == "cosine")
+def _solver_of(model: Model) -> ModuleType:
+    """Who infers: the exact softmax, and where the length of h depends on d, need all of h at every step."""
+    in_step = model.architecture.output == "softmax" or (
+        model.architecture.is_dm and model.architecture.logit == "cosine"
+    )
+    return stepped if in_step else inference
 
 
 @contextmanager

@@ -47,28 +47,34 @@ class Parameters:
     trainable: Tensor | None
 
     @staticmethod
-    def of(model: Model, device: torch.device, documents: bool) -> Parameters:
-        """A copy of a model's, with or without D."""
+    def of(model: Model, device: torch.device, documents: bool, half: bool = False) -> Parameters:
+        """A copy of a model's, with or without D; of W and U, with 16 bits a number if they are to be halved."""
         return Parameters(
             put(model.documents, device) if documents and model.documents is not None else None,
-            None if model.words is None else _spread(model.words, device),
-            _spread(model.outputs, device),
+            None if model.words is None else _spread(model.words, device, half),
+            _spread(model.outputs, device, half),
             None if model.bias is None else put(model.bias, device),
             None if model.trainable is None else put(model.trainable, device),
         )
 
     def back(self, model: Model) -> None:
-        """Writes them into the model's own arrays."""
+        """Writes them into the model's own arrays. Rows of W that are frozen stay as they were, to the bit."""
         for name in ("documents", "words", "outputs", "bias"):
             ours, theirs = getattr(self, name), getattr(model, name)
-            if ours is not None and theirs is not None:
-                for first in range(0, len(ours), _ROWS_AT_ONCE):
-                    theirs[first : first + _ROWS_AT_ONCE] = ours[first : first + _ROWS_AT_ONCE].cpu().numpy()
+            if ours is None or theirs is None:
+                continue
+            for first in range(0, len(ours), _ROWS_AT_ONCE):
+                some = slice(first, first + _ROWS_AT_ONCE)
+                found = ours[some].float().cpu().numpy()
+                if name == "words" and model.trainable is not None:
+                    found = np.where(model.trainable[some, None] != 0, found, theirs[some])
+                theirs[some] = found
 
 
-def _spread(array: NDArray[Any], device: torch.device) -> Tensor:
+def _spread(array: NDArray[Any], device: torch.device, half: bool) -> Tensor:
     rows, columns = array.shape
-    room = torch.zeros(rows, _padded(columns), dtype=torch.float32, device=device)[:, :columns]
+    dtype = torch.bfloat16 if half else torch.float32
+    room = torch.zeros(rows, _padded(columns), dtype=dtype, device=device)[:, :columns]
     for first in range(0, rows, _ROWS_AT_ONCE):
         some = np.array(array[first : first + _ROWS_AT_ONCE], dtype=np.float32)  # which can be written to, and is whole
         room[first : first + _ROWS_AT_ONCE].copy_(torch.from_numpy(some))
@@ -135,11 +141,17 @@ class Held:
 
     @staticmethod
     def of(
-        model: Model, corpus: Corpus, tables: Tables, device: torch.device, room: int | None = None, exact: bool = False
+        model: Model,
+        corpus: Corpus,
+        tables: Tables,
+        device: torch.device,
+        room: int | None = None,
+        exact: bool = False,
+        half: bool = False,
     ) -> Held:
         """Puts as much there as there is room for."""
         room = room if room is not None else free(device)
-        weights = _weights(model, tables, exact)
+        weights = bytes_of_weights(model, tables, exact, half)
         left = int(0.9 * room) - weights
         if left < 2 * _shard_of(model.architecture, corpus.lengths).max(initial=0):
             raise NotEnoughMemoryError(
@@ -153,7 +165,7 @@ class Held:
         return Held(
             model,
             corpus,
-            Parameters.of(model, device, documents=bool(fits)),
+            Parameters.of(model, device, bool(fits), half),
             Lists.of(tables, device),
             device,
             (put(corpus.tokens, device), put(corpus.offsets, device)) if fits else None,
@@ -191,12 +203,13 @@ class Held:
         if end > first:
             yield first, end
 
-    def crowd(self, architecture: Architecture, tables: Tables, at_once: int | Tensor) -> list[Tensor]:
+    def crowd(self, architecture: Architecture, tables: Tables, at_once: int | Tensor) -> tuple[Tensor, Tensor]:
         """What part of every change rows of U and of W take, when so many steps are taken at once (`Crowd`)."""
         if self._visits is None:
             outputs, words = Crowd.visits(architecture, tables, len(self.corpus))
             self._visits = put(outputs, self.device), put(words, self.device)
-        return [Crowd.part(each, at_once).float() for each in self._visits]
+        outputs, words = (Crowd.part(each, at_once).float() for each in self._visits)
+        return outputs, words
 
     def changes(self, name: str) -> Tensor:
         """Whole numbers, zero at first, in which the changes of W, U or b are added up."""
@@ -205,7 +218,7 @@ class Held:
             return self.lists.alias  # never looked at
         if name not in self._changes:
             self._changes[name] = torch.zeros(
-                array.untyped_storage().nbytes() // 4, dtype=torch.int64, device=self.device
+                array.untyped_storage().nbytes() // array.element_size(), dtype=torch.int64, device=self.device
             )
         return self._changes[name]
 
@@ -218,12 +231,15 @@ def free(device: torch.device) -> int:
     return int(torch.cuda.mem_get_info(device)[0]) + int(kept)
 
 
-def _weights(model: Model, tables: Tables, exact: bool) -> int:
+def bytes_of_weights(model: Model, tables: Tables, exact: bool = False, half: bool = False) -> int:
     """The bytes of W, U, b and the tables, and of what is added up for them."""
     rows = len(model.outputs) * (_padded(model.outputs.shape[1]) + 2)
     words = 0 if model.words is None else len(model.words) * (_padded(model.words.shape[1]) + 2)
     paths = 0 if tables.paths is None else 5 * len(tables.paths.nodes)
-    return (12 if exact else 4) * (rows + words) + 20 * tables.n_targets + paths
+    a, batch = model.architecture, 0
+    if a.output == "softmax":  # the changes of U, and logits
+        batch = 4 * tables.n_targets * (a.width + 1 + 3 * a.batch_size)
+    return ((2 if half else 4) + 8 * exact) * (rows + words) + 20 * tables.n_targets + paths + batch
 
 
 def _shard_of(architecture: Architecture, lengths: NDArray[np.int64]) -> NDArray[np.int64]:

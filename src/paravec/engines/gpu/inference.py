@@ -64,7 +64,9 @@ def infer(frozen: Frozen, corpus: Corpus, how: Inference) -> NDArray[np.float32]
     vectors = np.zeros((len(corpus), size), dtype=np.float32)
     for first, end in _chunks(frozen, corpus):
         items = items_of(frozen, corpus.between(first, end), how)
-        vectors[first:end] = _solved(frozen, items, _weights(frozen, corpus.lengths[first:end], how), how).cpu().numpy()
+        vectors[first:end] = (
+            _solved(frozen, items, weights_of(frozen, corpus.lengths[first:end], how), how).cpu().numpy()
+        )
     return vectors
 
 
@@ -119,7 +121,7 @@ def _chunks(frozen: Frozen, corpus: Corpus) -> list[tuple[int, int]]:
     return [(first, end) for first, end in zip([0, *ends], ends, strict=False) if end > first]
 
 
-def _weights(frozen: Frozen, lengths: NDArray[np.int64], how: Inference) -> Tensor:
+def weights_of(frozen: Frozen, lengths: NDArray[np.int64], how: Inference) -> Tensor:
     """The weight of |d|^2 of each document."""
     counted = lengths if how.part is Part.ALL else (lengths + (how.part is Part.EVEN)) // 2
     l2 = np.zeros(len(lengths)) if frozen.on_sphere else how.l2 * (1 + counted / FULL_EVIDENCE)
@@ -130,7 +132,7 @@ def items_of(frozen: Frozen, corpus: Corpus, how: Inference) -> Items:
     """What the documents of a corpus need."""
     architecture, lists, tables, device = frozen.architecture, frozen.lists, frozen.tables, frozen.device
     tokens, offsets = put(corpus.tokens, device), put(corpus.offsets - corpus.offsets[0], device)
-    where, document, position = _targets(architecture, offsets, how.part)
+    where, document, position = targets_of(architecture, offsets, how.part)
     target = tokens[where].long()
     if tables.paths is not None:
         begin = lists.path_offsets[target]
@@ -141,7 +143,7 @@ def items_of(frozen: Frozen, corpus: Corpus, how: Inference) -> Items:
         row, label = lists.path_nodes[at], 1.0 - lists.path_codes[at].float()
         times = torch.ones_like(label)
     else:
-        noise = _noise(frozen, tokens, offsets, document, position, how)
+        noise = noise_of(frozen, tokens, offsets, document, position, how)
         n_items = torch.full_like(target, 1 + architecture.negative)
         row = torch.cat([target[:, None].int(), noise], 1).reshape(-1)
         label = (torch.arange(len(row), device=device) % (1 + architecture.negative) == 0).float()
@@ -157,7 +159,7 @@ def items_of(frozen: Frozen, corpus: Corpus, how: Inference) -> Items:
     return Items(begins, row, up, down, offset, factor, len(target))
 
 
-def _targets(architecture: Architecture, offsets: Tensor, part: Part) -> tuple[Tensor, Tensor, Tensor]:
+def targets_of(architecture: Architecture, offsets: Tensor, part: Part) -> tuple[Tensor, Tensor, Tensor]:
     """The targets that count: their places among all tokens, their documents, and their positions there."""
     n = torch.diff(offsets)
     first, end = predicted(architecture, n)
@@ -170,7 +172,7 @@ def _targets(architecture: Architecture, offsets: Tensor, part: Part) -> tuple[T
     return where, document[where], position[where]
 
 
-def _noise(
+def noise_of(
     frozen: Frozen, tokens: Tensor, offsets: Tensor, document: Tensor, position: Tensor, how: Inference
 ) -> Tensor:
     """Noise words for each target."""
@@ -199,7 +201,7 @@ def _counted(frozen: Frozen, n: int, document: Tensor, row: Tensor, up: Tensor, 
     offset = torch.zeros_like(ups) if bias is None else bias[rows]
     factor = torch.ones_like(ups)
     if frozen.on_sphere:
-        norms = torch.sqrt((frozen.parameters.outputs**2).sum(1) + 1e-12)
+        norms = torch.sqrt((frozen.parameters.outputs.float() ** 2).sum(1) + 1e-12)
         factor = frozen.architecture.cosine_scale / norms[rows]
     return Items(begins, rows.int(), ups, downs, offset, factor, targets)
 

@@ -1,90 +1,77 @@
-"""The exact softmax, by matrix products: some steps at once, whatever documents they come from."""
+"""The exact softmax, by matrix products: a batch takes the next step of as many documents as there are.
+
+Busy rows take a part of what a batch wants of them (:class:`paravec.engines.base.Crowd`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
 import torch
 
 from paravec.architecture import Architecture
-from paravec.engines.base import Tables, Tally
+from paravec.engines.base import Tables, Tally, batch_ends
+from paravec.engines.gpu.flat import Flat, by_turns, hidden, products_in
 from paravec.engines.gpu.held import Held, Parameters, Source, Tensor
 from paravec.engines.gpu.passes import Steps, steps_of
+
+PRECISION = "tf32"  # of products: on tensor cores, factors have 10 bits behind the point. Training has noise enough
+_NUMBERS_AT_ONCE = 1 << 26  # of the lists of steps that are made ready together
 
 
 def train_batches(held: Held, tables: Tables, architecture: Architecture, source: Source) -> Tally:
     """Visits the documents of a pass once each, `batch_size` steps at a time."""
-    steps = _flat(architecture, steps_of(held, architecture, tables.n_words, source), tables.n_words)
-    total = torch.zeros((), dtype=torch.float64, device=held.device)
+    steps = steps_of(held, architecture, tables.n_words, source)
+    total, count = torch.zeros((), dtype=torch.float64, device=held.device), 0
     size = architecture.batch_size
-    for first in range(0, len(steps.targets), size):
-        total += _learn(held.parameters, source.documents, architecture, steps.between(first, first + size))
-    return Tally(float(total), len(steps.targets))
+    parts = held.crowd(architecture, tables, size)
+    with products_in(PRECISION):
+        for which in _groups(architecture, steps):
+            flat, n_steps = by_turns(architecture, steps.some(which), tables.n_words)
+            for first, end in pairwise([0, *batch_ends(n_steps.cpu().numpy(), size)]):
+                total += _learn(held.parameters, source.documents, architecture, flat[first:end], parts)
+            count += len(flat.targets)
+    return Tally(float(total), count)
 
 
-class Flat:
-    """Steps one after another: target, row of D (-1 where a word alone predicts), context words (-1: none), rate."""
-
-    def __init__(self, targets: Tensor, rows: Tensor, context: Tensor, rates: Tensor) -> None:
-        self.targets, self.rows, self.context, self.rates = targets, rows, context, rates
-
-    def between(self, first: int, end: int) -> Flat:
-        """Some of them."""
-        return Flat(self.targets[first:end], self.rows[first:end], self.context[first:end], self.rates[first:end])
+def _groups(architecture: Architecture, steps: Steps) -> Iterator[slice]:
+    """Documents whose steps are listed together: all, but where the list would be too long."""
+    each = (1 + architecture.slots) * 4
+    sizes = np.cumsum((steps.ends - steps.begins).cpu().numpy()) * each // _NUMBERS_AT_ONCE
+    ends = [*(np.flatnonzero(np.diff(sizes)) + 1).tolist(), len(sizes)]
+    return (slice(first, end) for first, end in zip([0, *ends], ends, strict=False) if end > first)
 
 
-def _flat(architecture: Architecture, steps: Steps, null: int) -> Flat:
-    """All steps of the documents of a list, in their order."""
-    n = steps.ends - steps.begins
-    document = torch.repeat_interleave(torch.arange(len(n), device=n.device), n)
-    at = torch.arange(len(document), device=n.device) - torch.repeat_interleave(torch.cumsum(n, 0) - n, n)
-    where = steps.begins[document] + at
-    targets, rows, rates = steps.tokens[where].long(), steps.rows[document], steps.rates[document]
-    reach = architecture.window - 1
-    slots = torch.arange(architecture.slots, device=n.device)
-    if architecture.is_dm:
-        place = where[:, None] + slots - reach + (slots >= reach).long()
-        inside = (place >= steps.lows[document][:, None]) & (place < steps.highs[document][:, None])
-        context = torch.where(inside, steps.tokens[torch.where(inside, place, 0)].long(), null)
-        return Flat(targets, rows, context, rates)
-    if not architecture.train_words:
-        return Flat(targets, rows, targets.new_zeros(len(targets), 0), rates)
-    # Beside dbow: after the document's own step to a word, one from each word around it.
-    spot, low = steps.spots[where].long(), steps.lows[document]
-    place = spot[:, None] + slots - reach + (slots >= reach).long()
-    inside = (spot >= 0)[:, None] & (place >= 0) & (place < (steps.highs[document] - low)[:, None])
-    word = torch.where(inside, steps.words[torch.where(inside, low[:, None] + place, 0)].long(), -1)
-    alone = torch.cat([torch.full_like(word[:, :1], -1), word], 1)
-    taken = torch.cat([torch.ones_like(inside[:, :1]), inside], 1)
-    own = torch.cat([rows[:, None], torch.full_like(word, -1)], 1)
-    times = taken.sum(1)
-    repeat = [torch.repeat_interleave(each, times) for each in (targets, rates)]
-    return Flat(repeat[0], own[taken], alone[taken][:, None], repeat[1])
-
-
-def _learn(p: Parameters, documents: Tensor, architecture: Architecture, steps: Flat) -> Tensor:
+def _learn(
+    p: Parameters, documents: Tensor, architecture: Architecture, steps: Flat, parts: tuple[Tensor, Tensor]
+) -> Tensor:
     """A batch learns from all parameters as they are now; gives its objective."""
-    h, known = _hidden(p, documents, architecture, steps)
+    h, known = hidden(p, documents, architecture, steps)
     learn = _learn_dot if architecture.logit == "dot" else _learn_cosine
-    gradient, value = learn(p, architecture, steps, h)
-    _spread(p, documents, architecture, steps, gradient * steps.rates[:, None], known)
+    gradient, value = learn(p, architecture, steps, h, parts[0])
+    _spread(p, documents, architecture, steps, gradient * steps.rates[:, None], known, parts[1])
     return value
 
 
-def _learn_dot(p: Parameters, architecture: Architecture, steps: Flat, h: Tensor) -> tuple[Tensor, Tensor]:
+def _learn_dot(p: Parameters, _: Architecture, steps: Flat, h: Tensor, parts: Tensor) -> tuple[Tensor, Tensor]:
     """U and b learn; gives the gradient of h and the objective. All logits are read and written as seldom as can be."""
     assert p.bias is not None
-    y = torch.addmm(p.bias, h, p.outputs.T)
-    value = y.gather(1, steps.targets[:, None])[:, 0] - torch.logsumexp(y, 1)
-    chosen = torch.softmax(y, 1)
+    chosen = torch.softmax(torch.addmm(p.bias, h, p.outputs.T), 1)
+    value = torch.log(chosen.gather(1, steps.targets[:, None]).clamp_min(torch.finfo(h.dtype).tiny))
     gradient = p.outputs[steps.targets] - chosen @ p.outputs
-    pulls = h * steps.rates[:, None]
-    p.outputs.addmm_(chosen.T, pulls, alpha=-1)
-    p.outputs.index_put_((steps.targets,), pulls, accumulate=True)
-    p.bias -= steps.rates @ chosen
-    p.bias.index_put_((steps.targets,), steps.rates, accumulate=True)
+    pulls = torch.cat([h, torch.ones_like(h[:, :1])], 1) * steps.rates[:, None]  # of U, and in one more column of b
+    change = (chosen.T @ pulls).neg_()
+    change.index_put_((steps.targets,), pulls, accumulate=True)
+    p.outputs.addcmul_(change[:, :-1], parts[:, None])
+    p.bias.addcmul_(change[:, -1], parts)
     return gradient, value.sum(dtype=torch.float64)
 
 
-def _learn_cosine(p: Parameters, architecture: Architecture, steps: Flat, h: Tensor) -> tuple[Tensor, Tensor]:
+def _learn_cosine(
+    p: Parameters, architecture: Architecture, steps: Flat, h: Tensor, parts: Tensor
+) -> tuple[Tensor, Tensor]:
     """The same where the logit is the scaled cosine of an angle (`steps.Pulls`)."""
     uu, hh = (p.outputs**2).sum(1) + 1e-12, (h**2).sum(1) + 1e-12
     over = architecture.cosine_scale / torch.sqrt(hh[:, None] * uu)
@@ -95,30 +82,18 @@ def _learn_cosine(p: Parameters, architecture: Architecture, steps: Flat, h: Ten
     pull, along = error * over, error * y
     gradient = pull @ p.outputs - (along.sum(1) / hh)[:, None] * h
     rates = steps.rates[:, None]
-    p.outputs += (pull * rates).T @ h - ((along * rates).sum(0) / uu)[:, None] * p.outputs
+    p.outputs += parts[:, None] * ((pull * rates).T @ h - ((along * rates).sum(0) / uu)[:, None] * p.outputs)
     return gradient, log_p.gather(1, steps.targets[:, None]).sum(dtype=torch.float64)
 
 
-def _hidden(p: Parameters, documents: Tensor, architecture: Architecture, steps: Flat) -> tuple[Tensor, Tensor | None]:
-    """H of each step, and what `mean` divides by."""
-    null = -1 if p.words is None else len(p.words) - 1
-    if architecture.is_dm:
-        assert p.words is not None
-        d, around = documents[steps.rows], p.words[steps.context]
-        if architecture.combine == "concat":
-            return torch.cat([d, around.flatten(1)], 1), None
-        inside = (steps.context != null)[:, :, None]
-        total = d + torch.where(inside, around, 0.0).sum(1)
-        known = 1.0 + inside.sum(1)
-        return (total / known, known) if architecture.combine == "mean" else (total, None)
-    if p.words is None:
-        return documents[steps.rows], None
-    alone = (steps.rows < 0)[:, None]
-    return torch.where(alone, p.words[steps.context[:, 0]], documents[steps.rows]), None
-
-
 def _spread(
-    p: Parameters, documents: Tensor, architecture: Architecture, steps: Flat, change: Tensor, known: Tensor | None
+    p: Parameters,
+    documents: Tensor,
+    architecture: Architecture,
+    steps: Flat,
+    change: Tensor,
+    known: Tensor | None,
+    of_words: Tensor,
 ) -> None:
     """What D and W learn."""
     if known is not None:
@@ -139,4 +114,5 @@ def _spread(
     if p.trainable is not None:
         moving = p.trainable[words] != 0
         words, parts = words[moving], parts[moving]
+    parts = parts * of_words[words][:, None]
     p.words.index_put_((words,), parts, accumulate=True)  # in a fixed order, unlike index_add_

@@ -17,7 +17,7 @@ from paravec.engines.gpu.passes import Steps, as_key, steps_of
 
 _NODES = 8  # of a path that are looked at together
 _TILE = 1 << 14  # numbers of U that a program looks at together ...
-_NUMBERS_A_WARP = 1024  # ... and those that a warp has of them
+_NUMBERS_A_WARP = 1024  # ... and those that a warp has of them; twice as many where sums over rows are many
 _WARPS_IN_FLIGHT = 24  # of a multiprocessor, by the registers that training takes
 _LAUNCHES = 16  # of a pass over a small corpus: what is in flight together has learned nothing from the others
 EXACT_LAUNCHES, DOCUMENTS_AT_ONCE, TARGETS_AT_ONCE = 64, 4096, 32  # at least, and at most in one that can be repeated
@@ -68,11 +68,13 @@ class Launch:
         self.columns = triton.next_power_of_2(architecture.width)
         most = triton.next_power_of_2(architecture.negative + 1) if architecture.output == "negative" else _NODES
         self.rows = max(1, min(most, _TILE // self.columns))
-        self.warps = max(1, min(16, self.rows * self.columns // _NUMBERS_A_WARP))
+        numbers = _NUMBERS_A_WARP * (2 if architecture.logit == "cosine" else 1)
+        self.warps = max(1, min(16, self.rows * self.columns // numbers))
         work = source.work
         self.key = as_key(draws.stream(work.seed, Purpose.NOISE, work.epoch, architecture.is_dm))
+        self._added = int(work.order[0]) << 20 if len(work.order) else 0  # another number for every launch of an epoch
 
-    def __call__(self, steps: Steps, objectives: Tensor, counts: Tensor, parts: list[Tensor]) -> None:
+    def __call__(self, steps: Steps, objectives: Tensor, counts: Tensor, parts: tuple[Tensor, Tensor]) -> None:
         """Trains the documents of a list."""
         p, lists, a = self.held.parameters, self.held.lists, self.architecture
         none = lists.alias
@@ -94,16 +96,32 @@ class Launch:
             objectives, counts, self.key, self.tables.n_targets, self.tables.n_words, a.cosine_scale,
             P=a.vector_size, Q=a.word_size, WIDTH=a.width, COLS=self.columns, ROWS=self.rows,
             SLOTS=a.slots, REACH=a.window - 1, KIND=kind_of(a), NEGATIVE=a.negative, COSINE=a.logit == "cosine",
-            BIAS=p.bias is not None, FROZEN=p.trainable is not None, EXACT=self.exact, num_warps=self.warps,
+            BIAS=p.bias is not None, FROZEN=p.trainable is not None, EXACT=self.exact, HALF=half(p.outputs),
+            num_warps=self.warps,
         )  # fmt: skip
 
     def add_changes(self) -> None:
         """Brings in what an exact launch has added up."""
+        self._added += 1
         for name in ("words", "outputs", "bias"):
             array = getattr(self.held.parameters, name)
             if array is not None:
                 changes, block = self.held.changes(name), 1024
-                kernels.add_changes[(-(-len(changes) // block),)](array, changes, len(changes), BLOCK=block)
+                kernels.add_changes[(-(-len(changes) // block),)](
+                    array, changes, len(changes), mixed(self.key, self._added), HALF=half(array), BLOCK=block
+                )
+
+
+def mixed(key: int, number: int) -> int:
+    """31 bits of a key and a number, with no likeness between near numbers."""
+    value = (key ^ number * 0x9E3779B97F4A7C15) % 2**64
+    value = (value ^ value >> 31) * 0xBF58476D1CE4E5B9 % 2**64
+    return value >> 33
+
+
+def half(array: Tensor) -> int:
+    """Whether numbers have 16 bits: 1, or 2 in Triton's interpreter, which cannot add to them."""
+    return 0 if array.dtype != torch.bfloat16 else 1 if array.is_cuda else 2
 
 
 def programs_at_once(device: torch.device, warps: int) -> int:

@@ -7,6 +7,9 @@ see what others have written.
 
 With EXACT, U and W stay as they are during a launch, and changes are added to whole numbers (`add_changes` brings them
 in): their sum does not depend on the order in which they come.
+
+U and W may have 16 bits a number (bfloat16). Most changes are smaller than the distance of two such numbers; so a sum
+is rounded up or down by chance, such that it is right in the mean, and what lies between is added.
 """
 
 from __future__ import annotations
@@ -34,22 +37,51 @@ def log_sigmoid(y):
 
 
 @triton.jit
-def add(array, changes, where, change, mask, EXACT: tl.constexpr):
-    """Adds to places of an array that others may add to at the same time."""
-    if EXACT:
-        tl.atomic_add(changes + where, tl.floor(change.to(tl.float64) * ONE + 0.5).to(tl.int64), mask, sem="relaxed")
-    else:
-        tl.atomic_add(array + where, change, mask, sem="relaxed")
+def rounded(x, where, chance):
+    """To 16 bits, up or down by chance: a hash of the place and of a number that no other step has."""
+    bits = where.to(tl.uint32) ^ chance.to(tl.uint32)
+    bits = (bits ^ (bits >> 16)) * 0x85EBCA6B
+    bits = (bits ^ (bits >> 13)) * 0xC2B2AE35
+    bits = bits ^ (bits >> 16)
+    kept = (x.to(tl.uint32, bitcast=True) + (bits & 0xFFFF)) & 0xFFFF0000
+    return tl.where(x == x, kept.to(tl.float32, bitcast=True), x)
 
 
 @triton.jit
-def add_changes(array, changes, n, BLOCK: tl.constexpr):
+def add(array, changes, where, change, before, mask, chance, EXACT: tl.constexpr, HALF: tl.constexpr):
+    """Adds to places of an array that others may add to at the same time; they were `before` when they were read."""
+    if EXACT:
+        tl.atomic_add(changes + where, tl.floor(change.to(tl.float64) * ONE + 0.5).to(tl.int64), mask, sem="relaxed")
+    elif HALF == 0:
+        tl.atomic_add(array + where, change, mask, sem="relaxed")
+    else:
+        change = rounded(before + change, where, chance) - before
+        if HALF == 1:
+            tl.atomic_add(array + where, change.to(tl.bfloat16), mask, sem="relaxed")
+        else:  # interpreters have no such sums: row by row, since a row may come up twice
+            r = tl.arange(0, where.shape[0])[:, None]
+            for k in range(where.shape[0]):
+                now = mask & (r == k)
+                tl.store(array + where, (tl.load(array + where, now, 0.0).to(tl.float32) + change).to(tl.bfloat16), now)
+
+
+@triton.jit(do_not_specialize=["chance"])
+def add_changes(array, changes, n, chance, HALF: tl.constexpr, BLOCK: tl.constexpr):
     """Brings in what was added up, and starts again from zero."""
     i = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)
     found = tl.load(changes + i, i < n, 0)
-    before = tl.load(array + i, i < n, 0.0)
-    tl.store(array + i, before + (found.to(tl.float64) / ONE).to(tl.float32), (i < n) & (found != 0))
+    after = tl.load(array + i, i < n, 0.0).to(tl.float32) + (found.to(tl.float64) / ONE).to(tl.float32)
+    if HALF:
+        tl.store(array + i, rounded(after, i, chance).to(tl.bfloat16), (i < n) & (found != 0))
+    else:
+        tl.store(array + i, after, (i < n) & (found != 0))
     tl.store(changes + i, found * 0, (i < n) & (found != 0))
+
+
+@triton.jit
+def read(array, where, mask):
+    """Numbers of U or W as they are now."""
+    return tl.load(array + where, mask, 0.0, cache_modifier=".cg").to(tl.float32)
 
 
 @triton.jit
@@ -67,8 +99,8 @@ def neighbour(tokens, t, slot, low, high, null, REACH: tl.constexpr, mask):
 
 
 @triton.jit
-def learn(h, hh, u, U, u_changes, there, bias, b_changes, row, label, times, rate, parts, scale, inside,
-          COSINE: tl.constexpr, BIAS: tl.constexpr, EXACT: tl.constexpr):  # fmt: skip
+def learn(h, hh, u, U, u_changes, there, bias, b_changes, row, label, times, rate, parts, scale, inside, chance,
+          COSINE: tl.constexpr, BIAS: tl.constexpr, EXACT: tl.constexpr, HALF: tl.constexpr):  # fmt: skip
     """Rows u of U against h: the objective and the gradient of h. The rows learn (`steps.Pulls`)."""
     y = tl.sum(h * u, 1)
     if COSINE:
@@ -86,9 +118,9 @@ def learn(h, hh, u, U, u_changes, there, bias, b_changes, row, label, times, rat
     else:
         gradient = tl.sum(error[:, None] * u, 0)[None, :]
         change = step[:, None] * h
-    add(U, u_changes, there, change, inside & (times > 0)[:, None], EXACT)
+    add(U, u_changes, there, change, u, inside & (times > 0)[:, None], chance, EXACT, HALF)
     if BIAS:
-        add(bias, b_changes, row, step, times > 0, EXACT)
+        add(bias, b_changes, row, step, step, times > 0, chance, EXACT, 0)
     return objective, gradient
 
 
@@ -100,7 +132,7 @@ def train_documents(
     objectives, counts, noise_key, n_targets, null, scale,
     P: tl.constexpr, Q: tl.constexpr, WIDTH: tl.constexpr, COLS: tl.constexpr, ROWS: tl.constexpr, SLOTS: tl.constexpr,
     REACH: tl.constexpr, KIND: tl.constexpr, NEGATIVE: tl.constexpr, COSINE: tl.constexpr, BIAS: tl.constexpr,
-    FROZEN: tl.constexpr, EXACT: tl.constexpr,
+    FROZEN: tl.constexpr, EXACT: tl.constexpr, HALF: tl.constexpr,
 ):  # fmt: skip
     """Visits a document; against NEGATIVE noise words a step, or along the tree (0)."""
     i = tl.program_id(0)
@@ -114,6 +146,7 @@ def train_documents(
     taken, total = low * 0, (low * 0).to(tl.float64)
     while t < end:
         target = tl.load(tokens + t)
+        chance = (noise_key ^ name * 0x9E3779B1) + (number + row * 0x85EBCA77) * 0xC2B2AE3D
 
         # --- The input ---
         h = d
@@ -122,7 +155,9 @@ def train_documents(
             slot = tl.maximum(c - P, 0) // Q
             word, _ = neighbour(tokens, t, slot, low, high, null, REACH, from_words)
             theirs = word.to(tl.int64) * w_stride + tl.maximum(c - P, 0) % Q
-            h += tl.load(W + theirs, from_words, 0.0, cache_modifier=".cg")
+            if P % 8 == 0 and Q % 8 == 0:  # then columns side by side in h are so in W, and are read together
+                theirs = tl.max_contiguous(tl.multiple_of(theirs, [1, 8]), [1, 8])
+            h += read(W, theirs, from_words)
         elif KIND == SKIP_GRAM:
             spot = tl.load(spots + t).to(tl.int64)
             around = tl.maximum(spot - REACH, 0) + sub - 1
@@ -130,12 +165,12 @@ def train_documents(
             word = tl.load(words + low + around, sub > 0, 0)
             theirs = word.to(tl.int64) * w_stride + c
             if sub > 0:
-                h = tl.load(W + theirs, inside, 0.0, cache_modifier=".cg")
+                h = read(W, theirs, inside)
         elif KIND != DBOW:
             known = 1.0 + sub.to(tl.float32)
             for slot in range(SLOTS):
                 word, there_is = neighbour(tokens, t, sub + slot, low, high, null, REACH, True)
-                h += tl.load(W + word.to(tl.int64) * w_stride + c, only(c, there_is, WIDTH), 0.0, cache_modifier=".cg")
+                h += read(W, word.to(tl.int64) * w_stride + c, only(c, there_is, WIDTH))
                 known += there_is.to(tl.float32)
             if KIND == MEAN:
                 h = h / known
@@ -150,9 +185,10 @@ def train_documents(
                 chosen = tl.where(k < 0, target, chosen)
                 times = ((k < 0) | ((k < NEGATIVE) & (chosen != target))).to(tl.float32)
                 there = chosen[:, None].to(tl.int64) * u_stride + c
-                u = tl.load(U + there, inside & (times > 0)[:, None], 0.0, cache_modifier=".cg")
+                u = read(U, there, inside & (times > 0)[:, None])
                 good, pulled = learn(h, hh, u, U, u_changes, there, bias, b_changes, chosen, (k < 0).to(tl.float32),
-                                     times, rate, u_parts, scale, inside, COSINE, False, EXACT)  # fmt: skip
+                                     times, rate, u_parts, scale, inside, chance, COSINE, False, EXACT,
+                                     HALF)  # fmt: skip
                 total += good.to(tl.float64)
                 gradient += pulled
         else:
@@ -162,9 +198,9 @@ def train_documents(
                 node = tl.load(path_nodes + at + r, on, 0)
                 label = 1 - tl.load(path_codes + at + r, on, 0).to(tl.float32)
                 there = node[:, None].to(tl.int64) * u_stride + c
-                u = tl.load(U + there, inside & on[:, None], 0.0, cache_modifier=".cg")
+                u = read(U, there, inside & on[:, None])
                 good, pulled = learn(h, hh, u, U, u_changes, there, bias, b_changes, node, label, on.to(tl.float32),
-                                     rate, u_parts, scale, inside, False, BIAS, EXACT)  # fmt: skip
+                                     rate, u_parts, scale, inside, chance, False, BIAS, EXACT, HALF)  # fmt: skip
                 total += good.to(tl.float64)
                 gradient += pulled
                 at += ROWS
@@ -180,7 +216,7 @@ def train_documents(
                 moving = inside
                 if FROZEN:
                     moving = only(c, tl.load(trainable + word) != 0, WIDTH)
-                add(W, w_changes, theirs, change * tl.load(w_parts + word), moving, EXACT)
+                add(W, w_changes, theirs, change * tl.load(w_parts + word), h, moving, chance, EXACT, HALF)
             else:
                 d += change
             n_around = tl.minimum(spot, REACH)
@@ -196,15 +232,20 @@ def train_documents(
                 if FROZEN:
                     moving = moving & (tl.load(trainable + word, from_words, 0) != 0)
                 weighed = change * tl.load(w_parts + word, from_words, 0.0)
-                add(W, w_changes, theirs, weighed, moving, EXACT)
+                add(W, w_changes, theirs, weighed, h, moving, chance, EXACT, HALF)
             elif KIND != DBOW:
                 for slot in range(SLOTS):
                     word, moving = neighbour(tokens, t, sub + slot, low, high, null, REACH, True)
                     if FROZEN:
                         moving = moving & (tl.load(trainable + word, moving, 0) != 0)
                     weighed = change * tl.load(w_parts + word, moving, 0.0)
-                    add(W, w_changes, word.to(tl.int64) * w_stride + c, weighed, only(c, moving, WIDTH), EXACT)
+                    theirs, at_all = word.to(tl.int64) * w_stride + c, only(c, moving, WIDTH)
+                    before = weighed
+                    if HALF > 0:
+                        before = read(W, theirs, at_all)
+                    add(W, w_changes, theirs, weighed, before, at_all, chance + slot, EXACT, HALF)
             t += 1
+        tl.debug_barrier()  # what one warp has added is what the others read in the next step
     tl.store(mine, d, c < P)
     tl.store(objectives + i, tl.load(objectives + i) + total)
     tl.store(counts + i, tl.load(counts + i) + taken)
@@ -224,12 +265,15 @@ def offsets_of(
     if KIND == CONCAT:
         from_words = (c >= P) & (c < WIDTH)
         word, _ = neighbour(tokens, t, tl.maximum(c - P, 0) // Q, low, high, null, REACH, from_words)
-        h = tl.load(W + word.to(tl.int64) * w_stride + tl.maximum(c - P, 0) % Q, from_words, 0.0)
+        theirs = word.to(tl.int64) * w_stride + tl.maximum(c - P, 0) % Q
+        if P % 8 == 0 and Q % 8 == 0:
+            theirs = tl.max_contiguous(tl.multiple_of(theirs, [1, 8]), [1, 8])
+        h = read(W, theirs, from_words)
     else:
         known = 1.0 + (low * 0).to(tl.float32)
         for slot in range(SLOTS):
             word, there_is = neighbour(tokens, t, low * 0 + slot, low, high, null, REACH, True)
-            h += tl.load(W + word.to(tl.int64) * w_stride + c, only(c, there_is, WIDTH), 0.0)
+            h += read(W, word.to(tl.int64) * w_stride + c, only(c, there_is, WIDTH))
             known += there_is.to(tl.float32)
         if KIND == MEAN:
             share = 1 / known
@@ -238,7 +282,7 @@ def offsets_of(
     while k < end:
         on = k + r < end
         which = tl.load(row + k + r, on, 0)
-        u = tl.load(U + which[:, None].to(tl.int64) * u_stride + c, on[:, None] & (c < WIDTH), 0.0)
+        u = read(U, which[:, None].to(tl.int64) * u_stride + c, on[:, None] & (c < WIDTH))
         y = tl.sum(h * u, 1)
         if BIAS:
             y += tl.load(bias + which, on, 0.0)

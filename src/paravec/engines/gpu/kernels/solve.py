@@ -26,7 +26,7 @@ def project(U, u_stride, row, begin, end, x, out, P: tl.constexpr, COLS: tl.cons
     while k < end:
         on = k + r < end
         which = tl.load(row + k + r, on, 0)
-        u = tl.load(U + which[:, None].to(tl.int64) * u_stride + c, on[:, None] & (c < P), 0.0)
+        u = tl.load(U + which[:, None].to(tl.int64) * u_stride + c, on[:, None] & (c < P), 0.0).to(tl.float32)
         tl.store(out + k + r, tl.sum(u * x, 1), on)
         k += ROWS
 
@@ -41,7 +41,7 @@ def gradient_at(U, u_stride, row, up, down, offset, factor, at, along, begin, en
     while k < end:
         on = k + r < end
         which = tl.load(row + k + r, on, 0)
-        u = tl.load(U + which[:, None].to(tl.int64) * u_stride + c, on[:, None] & (c < P), 0.0)
+        u = tl.load(U + which[:, None].to(tl.int64) * u_stride + c, on[:, None] & (c < P), 0.0).to(tl.float32)
         here = (tl.load(at + k + r, on, 0.0) + t * tl.load(along + k + r, on, 0.0)) * shrink
         f, wanted = tl.load(factor + k + r, on, 0.0) * inverse, tl.load(up + k + r, on, 0.0)
         y = f * here + tl.load(offset + k + r, on, 0.0)
