@@ -175,6 +175,18 @@ def test_going_on_needs_the_same_settings_corpus_and_seed(texts, tmp_path):
     assert same(fit(random_state=None, n_jobs=1, checkpoint_every=7), whole)
 
 
+def test_a_checkpoint_of_an_older_version_lacks_settings_that_came_later(texts, tmp_path):
+    with pytest.raises(PowerCutError):
+        ParagraphVector(**SMALL).fit(texts, checkpoint=tmp_path / "c", callbacks=[stop_after(2)])
+    path = tmp_path / "c" / "checkpoint.json"
+    about = json.loads(path.read_text())
+    for name in ("gpu_storage", "stop_tol"):
+        del about["settings"][name]
+    path.write_text(json.dumps(about))
+    whole = ParagraphVector(**{**SMALL, "checkpoint_every": None}).fit(texts)
+    assert same(ParagraphVector(**SMALL).fit(texts, checkpoint=tmp_path / "c", resume=True), whole)
+
+
 def test_settings_that_differ_are_refused_before_the_documents_are_read(texts, tmp_path):
     with pytest.raises(PowerCutError):
         ParagraphVector(**SMALL).fit(texts, checkpoint=tmp_path / "c", callbacks=[stop_after(2)])
