@@ -30,7 +30,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 import large_text
 import paravec
 from machine import described
-from public_data import imdb
+from paravec.experiments.data import imdb
 
 RESULTS = Path(__file__).parent / "results" / "corpus.json"
 WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s]")

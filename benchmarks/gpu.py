@@ -37,12 +37,12 @@ from paravec.draws import document_order
 from paravec.engines.base import Engine, Pass, Tables
 from paravec.engines.cpu import CpuEngine
 from paravec.engines.gpu import GpuEngine
+from paravec.experiments.data import Imdb, imdb
 from paravec.inference import how_to_infer
 from paravec.initial import initial_model
 from paravec.settings import Settings
 from paravec.training import Run, Training, rates
 from paravec.vocab import Vocabulary
-from public_data import Imdb, imdb
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 
 from machine import described
 from paravec import ParagraphVector
+from paravec.experiments.data import Imdb, imdb
 from paravec.search import unit
-from public_data import Imdb, imdb
 
 COMMON = {"vector_size": 100, "epochs": 10}
 MODELS = {

@@ -33,10 +33,10 @@ from paravec.corpus import Corpus
 from paravec.corpus.encoder import learn
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import CpuEngine, stride
+from paravec.experiments.data import imdb
 from paravec.initial import initial_model
 from paravec.settings import Settings
 from paravec.training import rates
-from public_data import imdb
 
 
 def visits(architecture: Architecture, tables: Tables, targets: NDArray[np.int32]) -> NDArray[np.int32]:

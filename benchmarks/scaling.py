@@ -29,11 +29,11 @@ from paravec.draws import document_order
 from paravec.engines import engine_for
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import CpuEngine
+from paravec.experiments.data import Imdb, imdb
 from paravec.initial import initial_model
 from paravec.settings import Settings
 from paravec.training import Run, Training
 from paravec.vocab import Vocabulary
-from public_data import Imdb, imdb
 
 MEAN = {"model": "dm", "combine": "mean", "context": "both", "window": 11}
 MODELS: dict[str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 
 import paravec
-from public_data import imdb
+from paravec.experiments.data import imdb
 
 
 def measured(texts: list[str], ngrams: int, threads: int, rounds: int) -> tuple[float, int]:

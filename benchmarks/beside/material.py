@@ -66,7 +66,7 @@ class Material:
 def prepare(archive: Path, folder: Path, reviews: int | None) -> Material:
     """Makes the files of an archive: of all reviews, or of `reviews` training reviews and a third as many others."""
     import paravec
-    from public_data import imdb
+    from paravec.experiments.data import imdb
 
     data = imdb(archive)
     facts: dict[str, Any] = {}

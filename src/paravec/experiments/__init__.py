@@ -1,0 +1,1 @@
+"""The experiments of the paper, with their data, protocols and baselines."""
