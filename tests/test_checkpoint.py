@@ -133,11 +133,11 @@ def test_a_training_killed_twenty_times_ends_with_the_bits_of_one_that_was_not(o
     subprocess.run(command("whole"), check=True)
     whole_time = time.monotonic() - began
     chance = random.Random(4)
-    kills, reached = 0, []
+    kills, reached, longer = 0, [], 1.0
     while kills < 20:
         with subprocess.Popen(command("parts")) as run:
             try:
-                run.wait(timeout=chance.uniform(0.2, 0.4 + 0.25 * whole_time))
+                run.wait(timeout=chance.uniform(0.2, 0.4 + 0.25 * whole_time) * longer)
                 assert run.returncode == 0
                 shutil.rmtree(tmp_path / "parts")  # done before all the kills: from the start again
                 continue
@@ -146,6 +146,7 @@ def test_a_training_killed_twenty_times_ends_with_the_bits_of_one_that_was_not(o
             kills += 1
         found = Checkpoint.at(tmp_path / "parts.checkpoint")
         reached.append(None if found is None else found.where())
+        longer *= 1.3 if reached[-2:] == reached[-1:] * 2 else 1.0  # on a machine that has become slower
     assert len(set(reached)) > 5  # it was killed on the way, not in front of it
     subprocess.run(command("parts"), check=True)
     files = sorted(path.relative_to(tmp_path / "whole") for path in (tmp_path / "whole").rglob("*.*"))
