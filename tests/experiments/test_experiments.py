@@ -1,0 +1,173 @@
+"""Experiments: what is found is kept, intervals are right, and every method does what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from conftest import COMMAND, paravec
+from paravec import SourceError
+from paravec.experiments import measure, report, retrieval
+from paravec.experiments.data import Query
+from paravec.experiments.options import Options
+from paravec.experiments.steps import Steps
+from paravec.experiments.tables import Row, Table
+
+
+def test_a_step_is_done_once_and_again_with_other_settings(tmp_path):
+    done, told = [], []
+    steps = Steps(tmp_path, told.append)
+    for settings in ({"a": 1}, {"a": 1}, {"a": 2}, {"a": 2}):
+        assert steps.step("One, two!", settings, lambda now=settings: done.append(now) or [len(done)]) == [len(done)]
+    assert done == [{"a": 1}, {"a": 2}]
+    assert [line.endswith("found before") for line in told] == [False, True, False, True]
+    assert Steps(tmp_path).step("One, two!", {"a": 2}, lambda: 1 / 0) == [2]  # in another process, too
+    (tmp_path / "steps" / "one-two.json").write_text('{"found": ')  # it was not written to its end
+    assert steps.step("One, two!", {"a": 2}, lambda: "again") == "again"
+    assert steps.seconds() >= 0
+
+
+def test_a_step_that_fails_leaves_nothing(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        Steps(tmp_path).step("one", {}, lambda: 1 / 0)
+    assert not list((tmp_path / "steps").iterdir())
+
+
+def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SourceError, match="cannot be a folder for results"):
+        Steps(tmp_path / "file")
+
+
+@pytest.mark.parametrize(("wrong", "n"), [(0, 10), (3, 100), (50, 100), (1, 1000)])
+def test_intervals_are_those_of_wilson(wrong, n):
+    theirs = binomtest(wrong, n).proportion_ci(method="wilson")
+    assert measure.wilson(wrong / n, n) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+
+
+def test_seeds_that_differ_widen_the_interval():
+    same, other = measure.figure([0.1, 0.1, 0.1], 1000), measure.figure([0.08, 0.1, 0.12], 1000)
+    assert same.mean == pytest.approx(10)
+    assert other.mean == pytest.approx(10)
+    assert other.high - other.low > same.high - same.low > 0
+    assert other.each == (8, 10, 12)
+
+
+def queries(n: int = 60, seed: int = 0) -> list[Query]:
+    """Snippets of a query share some of its rare words, and all have common ones."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for i in range(n):
+        own = [f"q{i}w{k}" for k in range(6)] + [f"t{i % 12}w{k}" for k in range(8)]
+        texts = [
+            " ".join([*rng.choice(own, 6), *(f"c{k}" for k in rng.geometric(0.2, 8)), "..."])
+            for _ in range(1 if i == 3 else 5)
+        ]
+        found.append(Query(str(i), own[0], tuple(texts)))
+    return found
+
+
+def test_queries_are_divided_and_none_is_in_two_parts():
+    parts = retrieval.split(queries())
+    ids = [{query.id for query in part} for part in (parts.train, parts.validation, parts.test)]
+    assert [len(each) for each in ids] == [48, 6, 6]
+    assert len(set.union(*ids)) == 60
+    assert retrieval.split(queries()) == parts
+    with pytest.raises(SourceError, match="29 queries are too few"):
+        retrieval.split(queries(29))
+
+
+def test_triplets_are_two_snippets_of_one_query_and_one_of_another():
+    asked = queries(12)
+    found = retrieval.triplets(asked, each=7)
+    assert len(found.rows) == 11 * 7  # one query has a single snippet
+    owner = np.repeat(np.arange(12), [len(query.snippets) for query in asked])
+    assert (owner[found.rows[:, 0]] == owner[found.rows[:, 1]]).all()
+    assert (owner[found.rows[:, 0]] == found.queries).all()
+    assert (found.rows[:, 0] != found.rows[:, 1]).all()
+    assert (owner[found.rows[:, 0]] != owner[found.rows[:, 2]]).all()
+    assert "..." not in found.documents[0]
+    with pytest.raises(SourceError, match="no query has two snippets"):
+        retrieval.triplets([Query("a", "b", ("c",))] * 3)
+
+
+def test_errors_count_triplets_and_ties_are_errors():
+    of = retrieval.Triplets([[], [], [], []], np.array([[0, 1, 2], [0, 2, 1], [0, 1, 3], [0, 3, 3]]), np.arange(4))
+    features = np.array([[1.0, 0], [1, 0.1], [0, 1], [-1, 0]])
+    found = retrieval.error(features, of)
+    assert found.error == 0.5
+    assert found.certain == pytest.approx(4)  # all of other queries
+    together = retrieval.Triplets(of.documents, of.rows, np.array([0, 1, 0, 1]))
+    assert retrieval.error(features, together).certain == pytest.approx(2)  # those of a query are wrong together
+
+
+def test_learned_weights_grow_for_words_that_tell_queries_apart():
+    train = retrieval.triplets(retrieval.split(queries(200)).train)
+    vectorizer = retrieval.tfidf(train.documents, 1)
+    weighed = retrieval.LearnedWeights(vectorizer, train, steep=20.0, stay=1.0)
+    names = vectorizer.get_feature_names_out()
+    own, of_all = (weighed._weights[[name[0] == letter for name in names]].mean() for letter in "qc")
+    assert own > 1 > of_all
+    plain, learned = (retrieval.error(each.transform(train.documents), train).error for each in (vectorizer, weighed))
+    assert learned < plain
+
+
+def test_a_run_has_every_method_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(retrieval, "AVERAGES", [{"train_words": True, "vector_size": 8, "epochs": 2}])
+    options = Options(seeds=(0, 1), quick=True, n_jobs=1)
+    told = []
+    first = retrieval.run(queries(), Steps(tmp_path, told.append), options)
+    assert [row.method for row in first.rows][-1] == "Paragraph Vector"
+    assert [len(row.ours.each) for row in first.rows] == [2, 1, 1, 1, 2]
+    assert not any(line.endswith("found before") for line in told)
+    told.clear()
+    assert retrieval.run(queries(), Steps(tmp_path, told.append), options) == first
+    assert all(line.endswith("found before") for line in told)
+    assert retrieval.run(queries(70), Steps(tmp_path, told.append), options) != first  # other data are done anew
+
+
+def test_a_report_has_the_papers_figures_beside_ours(tmp_path):
+    table = Table("A <task>", ["About it."], [Row("a & b", 8.1, measure.figure([0.05], 100)), Row("c", None, None)])
+    page = report.write(tmp_path, [table], 61).read_text()
+    assert "<h2>A &lt;task&gt;</h2>" in page
+    assert "<td>a &amp; b</td><td>8.10</td><td>5.00 (2.15 to 11.18)</td>" in page
+    assert "| a & b | 8.10 | 5.00 (2.15 to 11.18) |  |  |" in (tmp_path / "report.md").read_text()
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "q.jsonl"
+    lines = [json.dumps({"query_id": q.id, "query": q.text, "passages": q.snippets}) + "\n" for q in queries()]
+    path.write_text("".join(lines))
+    return path
+
+
+def test_the_verb_writes_a_report_though_it_was_killed_on_the_way(file, tmp_path):
+    given = ["reproduce", "retrieval", "--data", str(file), "-o", str(tmp_path / "out"), "--quick", "--seeds", "1"]
+    with subprocess.Popen(
+        [*COMMAND, *given, "--n-jobs", "1"], stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+    ) as run:
+        while not list(tmp_path.glob("out/steps/*.json")) and run.poll() is None:
+            time.sleep(0.05)
+        os.kill(run.pid, signal.SIGKILL)
+    done = paravec(*given)
+    assert "found before" in done.stderr
+    assert "| Paragraph Vector | 3.82 |" in done.stdout
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_the_verb_refuses_what_it_cannot_read_before_any_work(file, tmp_path):
+    for options, words in (
+        (["--data", str(tmp_path / "no")], "there is nothing at"),
+        (["--data", str(file), "--engine", "tpu"], "engine='tpu' is not one of"),
+    ):
+        done = paravec("reproduce", "retrieval", *options, "-o", str(tmp_path / "out"), code=1)
+        assert words in done.stderr
+        assert not (tmp_path / "out").exists()
