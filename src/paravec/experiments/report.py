@@ -14,7 +14,7 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
 table { border-collapse: collapse; margin: 1rem 0 }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .8rem; text-align: left }
-td:nth-child(2), td:nth-child(3) { text-align: right; font-variant-numeric: tabular-nums }
+.figures td:nth-child(2), .figures td:nth-child(3) { text-align: right; font-variant-numeric: tabular-nums }
 tr.ours td { font-weight: 600 }
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd } th, td { border-color: #444 } }
 """
@@ -25,7 +25,7 @@ def write(folder: str | Path, tables: Sequence[Table], seconds: float) -> Path:
     """Writes `report.md` and `report.html` into a folder, and gives the place of the page."""
     folder = Path(folder)
     about = (
-        f"paravec's own run of the experiments of Le & Mikolov (2014), {seconds / 60:,.0f} minutes of work on "
+        f"paravec's own run of the experiments of Le & Mikolov (2014), {seconds:,.0f} seconds of work on "
         f"{os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})."
     )
     markdown = "\n".join([f"# The paper's tables\n\n{about}\n", *(table.markdown() for table in tables)])
@@ -56,6 +56,6 @@ def _section(table: Table) -> str:
     return (
         f"<h2>{escape(table.title)}</h2>\n"
         + "".join(f"<p>{escape(line)}</p>\n" for line in table.about)
-        + f"<table>\n<tr>{head}</tr>\n{body}</table>\n"
+        + f"<table class=figures>\n<tr>{head}</tr>\n{body}</table>\n"
         + (f"<table>\n<tr><th>chosen on validation data</th><th></th></tr>\n{chosen}</table>\n" if chosen else "")
     )
