@@ -10,15 +10,15 @@ demo: $(VENV)/built
 	$(BIN)/paravec demo
 
 test: lint
-	$(BIN)/python -m pytest src tests
+	$(BIN)/python -m pytest -n auto src tests
 
 # The kernels of the GPU engine, in Triton's interpreter, on any machine.
 test-triton: $(VENV)/triton
-	TRITON_INTERPRET=1 $(BIN)/python -m pytest tests/gpu
+	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n auto tests/gpu
 
 # The same on a GPU, and what needs one.
 test-gpu: $(VENV)/triton
-	$(BIN)/python -m pytest tests/gpu
+	$(BIN)/python -m pytest -n auto tests/gpu
 
 lint: $(VENV)/built
 	$(BIN)/ruff check .
