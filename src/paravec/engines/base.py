@@ -164,7 +164,7 @@ def batch_ends(steps: NDArray[np.int64], size: int) -> list[int]:
     """
     still = len(steps) - np.cumsum(np.bincount(steps, minlength=1))  # documents that take part in each turn
     turn_ends = np.cumsum(still[still > 0])
-    ends, turn = [0], 0
+    ends = [0]
     while len(turn_ends) and ends[-1] < turn_ends[-1]:
         turn = int(np.searchsorted(turn_ends, ends[-1], side="right"))
         ends.append(min(ends[-1] + size, int(turn_ends[min(turn + STEPS_AT_ONCE, len(turn_ends)) - 1])))

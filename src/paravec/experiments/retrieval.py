@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
@@ -208,7 +209,12 @@ class _Task:
     """One division of the queries, and the errors of methods on it."""
 
     def __init__(self, queries: Sequence[Query], steps: Steps, options: Options) -> None:
-        self._steps, self._options, self._queries = steps, options, len(queries)
+        self._steps, self._options = steps, options
+        self._fitted: tuple[dict[str, Any], ParagraphVector] | None = (
+            None  # the last model, and what it was fitted with
+        )
+        texts = "\0".join(text for query in queries for text in query.snippets)
+        self._data = {"queries": len(queries), "crc32": f"{zlib.crc32(texts.encode()):08x}"}
         parts = split(queries)
         self._train = triplets(parts.train, TRAINING_TRIPLETS, seed=1)
         self._validation, self.test = triplets(parts.validation, seed=2), triplets(parts.test, seed=3)
@@ -228,7 +234,7 @@ class _Task:
         return figure([each.error for each in found], min(each.certain for each in found))
 
     def _found(self, method: str, settings: dict[str, Any], seed: int, of: Triplets, what: str) -> Found:
-        told = {"method": method, "seed": seed, "queries": self._queries, **settings}
+        told = {"method": method, "seed": seed, **self._data, **settings}
         found = self._steps.step(
             f"retrieval, {method}, {what}",
             told,
@@ -244,14 +250,23 @@ class _Task:
             return tfidf(train, 2).transform(documents)
         if method == "weighted bag of bigrams":
             return LearnedWeights(tfidf(train, 2), self._train, **settings).transform(documents)
-        estimator = ParagraphVector(**settings, **self._options.of_models, random_state=seed, refit_documents=False)
-        estimator.fit(train)
+        estimator = self._model(settings, seed)
         if method == "averaging of word vectors":
             return averages(estimator, documents)
         middle = estimator.transform(train[:MEAN_OF]).mean(axis=0)  # common to all documents, and tells nothing
         found = estimator.transform(documents)
         found[found.any(axis=1)] -= middle
         return found
+
+    def _model(self, settings: dict[str, Any], seed: int) -> ParagraphVector:
+        """Fitted on the training snippets; once for settings that only differ in inference."""
+        wanted = {**settings, "random_state": seed}
+        now = {name: wanted.pop(name) for name in ("infer_l2",) if name in wanted}
+        if self._fitted is None or self._fitted[0] != wanted:
+            estimator = ParagraphVector(**wanted, **self._options.of_models, refit_documents=False)
+            self._fitted = wanted, estimator.fit(self._train.documents)
+        self._fitted[1].set_params(**now)
+        return self._fitted[1]
 
 
 def averages(estimator: ParagraphVector, documents: list[list[str]]) -> NDArray[np.float32]:
