@@ -93,7 +93,7 @@ def test_a_missing_file_is_told_with_the_name_of_what_was_expected(load, tmp_pat
 TREES = {
     "trees/train.txt": "(3 (2 It) (4 (2 's) (4 lovely)))\n(1 (2 a) (0 (1 bad) (2 film)))\n",
     "trees/dev.txt": "(2 (2 so) (2 so))\n\n",
-    "trees/test.txt": r"(4 (3 good) (2 1\/2))",
+    "trees/test.txt": r"(4 (3 good) (2 (2 1\/2) (2 M\*A)))",
 }
 
 
@@ -111,7 +111,7 @@ def test_trees_are_read_with_all_their_phrases(kind, tmp_path):
     assert (len(data.train), len(data.dev), len(data.test)) == (2, 1, 1)
     first = data.train[0]
     assert (first.sentence.text, first.sentence.label) == ("It's lovely", 3)
-    assert data.test[0].sentence.text == "good 1/2"
+    assert data.test[0].sentence.text == "good 1/2 M*A"
     assert [phrase.label for phrase in first.phrases] == [3, 2, 4, 2, 4]
     assert [phrase.text for phrase in data.train[1].phrases] == ["a bad film", "a", "bad film", "bad", "film"]
 

@@ -103,7 +103,7 @@ def as_written(tokens: list[str]) -> str:
     "It doesn't ( really ) ."
     """
     text = " ".join(tokens).replace("-LRB-", "(").replace("-RRB-", ")").replace("``", '"').replace("''", '"')
-    return text.replace(" n't", "n't").replace(" '", "'").replace("\\/", "/")
+    return text.replace(" n't", "n't").replace(" '", "'").replace("\\/", "/").replace("\\*", "*")
 
 
 def _in_folder(path: Path) -> dict[str, str]:
