@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -193,6 +194,13 @@ def weight_of(visits: NDArray[np.int64], shares: int) -> NDArray[np.float64]:
     left = np.exp(-np.maximum(visits, 1e-9) / MANY_VISITS)
     weights: NDArray[np.float64] = (1 - left**shares) / (shares * (1 - left))
     return weights
+
+
+def pieces(sizes: NDArray[Any], most: int) -> list[tuple[int, int]]:
+    """Documents of such sizes in pieces of about `most` together, whole documents each: where they begin and end."""
+    number = (np.cumsum(sizes) - sizes) // max(1, most)
+    ends = [*(np.flatnonzero(np.diff(number)) + 1).tolist(), len(sizes)]
+    return [(first, end) for first, end in pairwise([0, *ends]) if end > first]
 
 
 def _padded(columns: int) -> int:

@@ -13,7 +13,7 @@ from paravec import draws
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
-from paravec.engines.base import FULL_EVIDENCE, Inference, Part, Tables, Tally
+from paravec.engines.base import FULL_EVIDENCE, Inference, Part, Tables, Tally, pieces
 from paravec.engines.gpu.held import Lists, Parameters, Tensor, free, put
 from paravec.engines.gpu.kernels.documents import offsets_of
 from paravec.engines.gpu.kernels.random import draw_noise, hash_documents
@@ -22,7 +22,7 @@ from paravec.engines.gpu.passes import as_key, predicted
 from paravec.engines.gpu.training import kind_of, programs_at_once
 
 _ITEMS_AT_ONCE, _BYTES_AN_ITEM = 1 << 26, 120
-_ROWS, _NUMBERS_A_WARP = 8, 1024
+_ROWS, _NUMBERS_A_WARP = 8, 2048
 
 
 @dataclass(frozen=True)
@@ -97,8 +97,10 @@ def _solved(frozen: Frozen, items: Items, l2: Tensor, how: Inference) -> Tensor:
     at, along = torch.zeros_like(items.offset), torch.zeros_like(items.offset)
     histories = torch.zeros(programs, 2 * MEMORY.value, columns, device=frozen.device)
     counter = torch.zeros(1, dtype=torch.int32, device=frozen.device)
+    longest_first = torch.argsort(torch.diff(items.begins), descending=True, stable=True).int()
     solve[(programs,)](
-        counter, n, items.begins, items.row, items.up, items.down, items.offset, items.factor, at, along, l2,
+        counter, n, longest_first, items.begins,
+        items.row, items.up, items.down, items.offset, items.factor, at, along, l2,
         outputs, outputs.stride(0), out, histories, how.tol, how.max_iter,
         P=size, COLS=columns, ROWS=rows, BLOCK=128 * warps, SPHERE=frozen.on_sphere, num_warps=warps,
     )  # fmt: skip
@@ -116,9 +118,7 @@ def _chunks(frozen: Frozen, corpus: Corpus) -> list[tuple[int, int]]:
     paths = frozen.tables.paths
     each = 1 + frozen.architecture.negative if paths is None else int(np.diff(paths.offsets).max())
     items = min(_ITEMS_AT_ONCE, free(frozen.device) // (2 * _BYTES_AN_ITEM))
-    number = (corpus.offsets[:-1] - corpus.offsets[0]) // max(1, items // each)
-    ends = [*(np.flatnonzero(np.diff(number)) + 1).tolist(), len(corpus)]
-    return [(first, end) for first, end in zip([0, *ends], ends, strict=False) if end > first]
+    return pieces(corpus.lengths, items // each)
 
 
 def weights_of(frozen: Frozen, lengths: NDArray[np.int64], how: Inference) -> Tensor:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-import numpy as np
 import torch
 
 from paravec.architecture import Architecture
-from paravec.engines.base import Tables, Tally, batch_ends
+from paravec.engines.base import Tables, Tally, batch_ends, pieces
 from paravec.engines.gpu.flat import Flat, by_turns, hidden, products_in
 from paravec.engines.gpu.held import Held, Parameters, Source, Tensor
 from paravec.engines.gpu.passes import Steps, steps_of
@@ -38,10 +37,8 @@ def train_batches(held: Held, tables: Tables, architecture: Architecture, source
 
 def _groups(architecture: Architecture, steps: Steps) -> Iterator[slice]:
     """Documents whose steps are listed together: all, but where the list would be too long."""
-    each = (1 + architecture.slots) * 4
-    sizes = np.cumsum((steps.ends - steps.begins).cpu().numpy()) * each // _NUMBERS_AT_ONCE
-    ends = [*(np.flatnonzero(np.diff(sizes)) + 1).tolist(), len(sizes)]
-    return (slice(first, end) for first, end in zip([0, *ends], ends, strict=False) if end > first)
+    sizes = (steps.ends - steps.begins).cpu().numpy() * (1 + architecture.slots) * 4
+    return (slice(first, end) for first, end in pieces(sizes, _NUMBERS_AT_ONCE))
 
 
 def _learn(

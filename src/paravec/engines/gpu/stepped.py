@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from paravec.corpus import Corpus
-from paravec.engines.base import Inference, Tally
+from paravec.engines.base import Inference, Tally, pieces
 from paravec.engines.devices import interpreted
 from paravec.engines.gpu.climbing import Hill, climb, row_dots
 from paravec.engines.gpu.flat import Flat, context_of, hidden, products_in
@@ -87,9 +87,7 @@ def _chunks(frozen: Frozen, corpus: Corpus) -> list[tuple[int, int]]:
     """Documents that climb together: as many as there is room for the gradients of their steps."""
     size = frozen.architecture.vector_size
     room = min(_NUMBERS_AT_ONCE, free(frozen.device) // 32)
-    number = (corpus.offsets[:-1] - corpus.offsets[0] + 40 * np.arange(len(corpus))) // max(1, room // size)
-    ends = [*(np.flatnonzero(np.diff(number)) + 1).tolist(), len(corpus)]
-    return [(first, end) for first, end in zip([0, *ends], ends, strict=False) if end > first]
+    return pieces(corpus.lengths + 40, room // size)
 
 
 def _blocks(n: int) -> Iterator[slice]:

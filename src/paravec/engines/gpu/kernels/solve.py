@@ -149,15 +149,16 @@ def search_line(up, down, offset, factor, at, along, begin, end, slope, t, mixed
 
 @triton.jit(do_not_specialize=["n_documents"])
 def solve(
-    counter, n_documents, begins, row, up, down, offset, factor, at, along, l2s, U, u_stride, out, histories,
+    counter, n_documents, order, begins, row, up, down, offset, factor, at, along, l2s, U, u_stride, out, histories,
     tolerance, max_iter,
     P: tl.constexpr, COLS: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr, SPHERE: tl.constexpr,
 ):  # fmt: skip
     """Takes documents until none is left, and writes their vectors."""
     c, m = tl.arange(0, COLS)[None, :], tl.arange(0, MEMORY)
     history = histories + tl.program_id(0).to(tl.int64) * 2 * MEMORY * COLS
-    i = tl.atomic_add(counter, 1)
-    while i < n_documents:
+    turn = tl.atomic_add(counter, 1)
+    while turn < n_documents:
+        i = tl.load(order + turn)
         begin, end, l2 = tl.load(begins + i), tl.load(begins + i + 1), tl.load(l2s + i)
         zero = l2 * 0
         d = tl.zeros([1, COLS], tl.float32)  # and `at` and `along` are zero, too
@@ -238,7 +239,7 @@ def solve(
             iteration += 1
         tl.store(out + i.to(tl.int64) * P + c, d, c < tl.where(end > begin, P, 0))
         tl.debug_barrier()
-        i = tl.atomic_add(counter, 1)
+        turn = tl.atomic_add(counter, 1)
 
 
 @triton.jit
