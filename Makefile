@@ -9,12 +9,13 @@ SOURCES := $(shell find src/core -type f) CMakeLists.txt pyproject.toml
 demo: $(VENV)/built
 	$(BIN)/paravec demo
 
+# (A worker a core: threads of linear algebra beside them would only wait for each other.)
 test: lint
-	$(BIN)/python -m pytest -n auto src tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto src tests
 
 # The kernels of the GPU engine, in Triton's interpreter, on any machine.
 test-triton: $(VENV)/triton
-	TRITON_INTERPRET=1 $(BIN)/python -m pytest -n auto tests/gpu
+	OMP_NUM_THREADS=1 TRITON_INTERPRET=1 $(BIN)/python -m pytest -n auto tests/gpu
 
 # The same on a GPU, and what needs one.
 test-gpu: $(VENV)/triton

@@ -17,8 +17,9 @@ from paravec import SourceError
 from paravec.experiments import measure, report, retrieval
 from paravec.experiments.data import Query
 from paravec.experiments.options import Options
+from paravec.experiments.plots import Plot
 from paravec.experiments.steps import Steps
-from paravec.experiments.tables import Row, Table
+from paravec.experiments.tables import Listing, Row, table
 
 
 def test_a_step_is_done_once_and_again_with_other_settings(tmp_path):
@@ -121,11 +122,14 @@ def test_learned_weights_grow_for_words_that_tell_queries_apart():
 
 def test_a_run_has_every_method_and_goes_on_where_it_stopped(tmp_path, monkeypatch):
     monkeypatch.setattr(retrieval, "AVERAGES", [{"train_words": True, "vector_size": 8, "epochs": 2}])
+    monkeypatch.setattr(retrieval, "DRAWS", 4)
     options = Options(seeds=(0, 1), quick=True, n_jobs=1)
     told = []
     first = retrieval.run(queries(), Steps(tmp_path, told.append), options)
-    assert [row.method for row in first.rows][-1] == "Paragraph Vector"
-    assert [len(row.ours.each) for row in first.rows] == [2, 1, 1, 1, 2]
+    errors, clusters = first
+    assert [row[0] for row in errors.rows][-1] == "Paragraph Vector"
+    assert [row[3].count(",") for row in errors.rows] == [1, 0, 0, 0, 1]  # of methods with seeds, each
+    assert [row[0] for row in clusters.rows] == ["bag of words", "Paragraph Vector"]
     assert not any(line.endswith("found before") for line in told)
     told.clear()
     assert retrieval.run(queries(), Steps(tmp_path, told.append), options) == first
@@ -136,11 +140,30 @@ def test_a_run_has_every_method_and_goes_on_where_it_stopped(tmp_path, monkeypat
 
 
 def test_a_report_has_the_papers_figures_beside_ours(tmp_path):
-    table = Table("A <task>", ["About it."], [Row("a & b", 8.1, measure.figure([0.05], 100)), Row("c", None, None)])
-    page = report.write(tmp_path, [table], 61).read_text()
+    rows = [Row("a & b", 8.1, measure.figure([0.05], 100)), Row("c", None, None)]
+    page = report.write(tmp_path, [table("A <task>", ["About it."], rows)], 61, (0, 1)).read_text()
     assert "<h2>A &lt;task&gt;</h2>" in page
     assert "<td>a &amp; b</td><td>8.10</td><td>5.00 (2.15 to 11.18)</td>" in page
     assert "| a & b | 8.10 | 5.00 (2.15 to 11.18) |  |  |" in (tmp_path / "report.md").read_text()
+
+
+def test_a_report_holds_its_plots(tmp_path):
+    lines = Plot("Errors & labels", "labels", "error, %", {"a": [(1, 2), (10, 1)]}, logarithmic=True)
+    points = Plot("A map", "", "", {"b": [(1, 2)], "c": [(3, 4)]}, lines=False)
+    listing = Listing("Some", ["About it."], ["x"], [["1"]], plots=[lines, points])
+    page = report.write(tmp_path, [listing], 61, (0,)).read_text()
+    assert page.count("<svg") == 2
+    assert "![A map](a-map.svg)" in (tmp_path / "report.md").read_text()
+    assert (tmp_path / "errors-labels.svg").read_text() in page
+    again = report.write(tmp_path, [listing], 61, (0,)).read_text()
+    assert again == page
+
+
+def test_k_means_finds_queries_that_lie_apart(monkeypatch):
+    monkeypatch.setattr(retrieval, "DRAWS", 4)
+    features = np.repeat(np.eye(30), 4, axis=0) + np.random.default_rng(0).normal(scale=0.01, size=(120, 30))
+    assert retrieval.clustered(features, range(0, 121, 4)) > 0.9
+    assert abs(retrieval.clustered(np.random.default_rng(1).normal(size=(120, 30)), range(0, 121, 4))) < 0.1
 
 
 @pytest.fixture

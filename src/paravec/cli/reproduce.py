@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import Enum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +13,10 @@ import typer
 class Experiment(str, Enum):
     """What can be run."""
 
+    imdb = "imdb"
     retrieval = "retrieval"
+    words = "words"
+    all = "all"
 
 
 def register(app: typer.Typer) -> None:
@@ -22,25 +26,32 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     experiment: Annotated[Experiment, typer.Argument(help="which of the paper's experiments")],
-    data: Annotated[str, typer.Option("--data", help="the official file of its data set")],
+    data: Annotated[
+        list[Path], typer.Option("--data", help="an official file, or a folder that holds it; may be given again")
+    ],
     out: Annotated[str, typer.Option("-o", "--out", help="folder for the report, and for what is found on the way")],
-    seeds: Annotated[int, typer.Option(min=1, help="how many seeds")] = 3,
+    seeds: Annotated[int | None, typer.Option(min=1, help="how many seeds; 3, or 1 with --quick")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="a sample and small models: some minutes")] = False,
     engine: Annotated[str, typer.Option(help="cpu, gpu, or auto")] = "cpu",
     n_jobs: Annotated[int, typer.Option(help="threads; -1 for all cores")] = -1,
 ) -> None:
-    """Runs an experiment of the paper with its baselines, and writes a report; goes on where it was interrupted."""
-    from paravec.experiments import report, retrieval
-    from paravec.experiments.data import snippets
+    """Runs experiments of the paper with their baselines, and writes a report; goes on where it was interrupted."""
+    from paravec.experiments import plots, report
+    from paravec.experiments.catalogue import EXPERIMENTS, prepared
     from paravec.experiments.options import Options
     from paravec.experiments.steps import Steps
     from paravec.settings import Settings
 
     Settings(engine=engine)  # refuses one that there is not, before any work
-    options = Options(tuple(range(seeds)), quick, engine, n_jobs)
-    queries = snippets(data)
+    plots.check_there()
+    options = Options(tuple(range(seeds or (1 if quick else 3))), quick, engine, n_jobs, sys.stderr.isatty())
+    names = list(EXPERIMENTS) if experiment is Experiment.all else [experiment.value]
+    runs = prepared(names, data)
     steps = Steps(out, lambda line: print(line, file=sys.stderr, flush=True))
-    table = retrieval.run(queries, steps, options)
-    page = report.write(out, [table], steps.seconds())
-    print(table.markdown())
+    listings = []
+    for run in runs:
+        found = run(steps, options)
+        listings += found
+        page = report.write(out, listings, steps.seconds(), options.seeds)
+        print("\n".join(map(report.markdown, found)), flush=True)
     print(f"written to {page}")

@@ -14,8 +14,9 @@ class Options:
     quick: bool = False
     engine: str = "cpu"
     n_jobs: int = -1
+    bars: bool = False  # while models are fitted
 
     @property
     def of_models(self) -> dict[str, Any]:
         """What all models of a run are made with."""
-        return {"engine": self.engine, "n_jobs": self.n_jobs}
+        return {"engine": self.engine, "n_jobs": self.n_jobs, "verbose": int(self.bars)}

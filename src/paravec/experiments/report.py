@@ -8,35 +8,65 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from paravec.experiments.tables import Table
+from paravec.experiments.steps import slug
+from paravec.experiments.tables import Listing
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
 table { border-collapse: collapse; margin: 1rem 0 }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .8rem; text-align: left }
-.figures td:nth-child(2), .figures td:nth-child(3) { text-align: right; font-variant-numeric: tabular-nums }
+.figures td + td { font-variant-numeric: tabular-nums }
 tr.ours td { font-weight: 600 }
+svg { max-width: 100%; height: auto; background: #fff }
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd } th, td { border-color: #444 } }
 """
-_COLUMNS = ("method", "paper, %", "ours, % (95 % interval)", "each seed", "")
+_CHOSEN = ("chosen on validation data", "")
 
 
-def write(folder: str | Path, tables: Sequence[Table], seconds: float) -> Path:
-    """Writes `report.md` and `report.html` into a folder, and gives the place of the page."""
+def write(folder: str | Path, listings: Sequence[Listing], seconds: float, seeds: Sequence[int]) -> Path:
+    """Writes `report.md` with its plots, and `report.html`, which holds all; gives the place of the page."""
     folder = Path(folder)
     about = (
-        f"paravec's own run of the experiments of Le & Mikolov (2014), {seconds:,.0f} seconds of work on "
-        f"{os.cpu_count()} cores ({platform.machine()}, Python {platform.python_version()})."
+        f"paravec's own run of the experiments of Le & Mikolov (2014): seeds {', '.join(map(str, seeds))}; "
+        f"{seconds:,.0f} seconds of work. This page was written on {os.cpu_count()} cores ({platform.machine()}, "
+        f"Python {platform.python_version()})."
     )
-    markdown = "\n".join([f"# The paper's tables\n\n{about}\n", *(table.markdown() for table in tables)])
-    (folder / "report.md").write_text(markdown, encoding="utf-8")
+    for listing in listings:
+        for plot in listing.plots:
+            (folder / _file(plot.title)).write_text(plot.svg(), encoding="utf-8")
+    (folder / "report.md").write_text(_markdown(about, listings), encoding="utf-8")
     page = folder / "report.html"
-    page.write_text(_page(about, tables), encoding="utf-8")
+    page.write_text(_page(about, listings, folder), encoding="utf-8")
     return page
 
 
-def _page(about: str, tables: Sequence[Table]) -> str:
-    sections = "".join(_section(table) for table in tables)
+def markdown(listing: Listing) -> str:
+    """A listing as a section of a page."""
+    lines = [f"## {listing.title}", ""]
+    for paragraph in listing.about:
+        lines += [paragraph, ""]
+    lines += _grid(listing.head, listing.rows)
+    if listing.settings:
+        lines += ["", *_grid(_CHOSEN, list(listing.settings.items()))]
+    for plot in listing.plots:
+        lines += ["", f"![{plot.title}]({_file(plot.title)})"]
+    return "\n".join(lines) + "\n"
+
+
+def _markdown(about: str, listings: Sequence[Listing]) -> str:
+    return "\n".join([f"# The paper's tables\n\n{about}\n", *map(markdown, listings)])
+
+
+def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+
+
+def _file(title: str) -> str:
+    return f"{slug(title)}.svg"
+
+
+def _page(about: str, listings: Sequence[Listing], folder: Path) -> str:
+    sections = "".join(_section(listing, folder) for listing in listings)
     return (
         f'<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width">\n<title>The paper\'s tables</title>\n'
@@ -44,18 +74,23 @@ def _page(about: str, tables: Sequence[Table]) -> str:
     )
 
 
-def _section(table: Table) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in _COLUMNS)
-    body = "".join(
-        f"<tr{' class=ours' if row.method.startswith('Paragraph Vector') else ''}>"
-        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-        + "</tr>\n"
-        for row, cells in zip(table.rows, table.cells(), strict=True)
-    )
-    chosen = "".join(f"<tr><td>{escape(k)}</td><td>{escape(v)}</td></tr>\n" for k, v in table.settings.items())
+def _section(listing: Listing, folder: Path) -> str:
     return (
-        f"<h2>{escape(table.title)}</h2>\n"
-        + "".join(f"<p>{escape(line)}</p>\n" for line in table.about)
-        + f"<table class=figures>\n<tr>{head}</tr>\n{body}</table>\n"
-        + (f"<table>\n<tr><th>chosen on validation data</th><th></th></tr>\n{chosen}</table>\n" if chosen else "")
+        f"<h2>{escape(listing.title)}</h2>\n"
+        + "".join(f"<p>{escape(line)}</p>\n" for line in listing.about)
+        + _table(listing.head, listing.rows, "figures", listing.ours)
+        + (_table(_CHOSEN, list(listing.settings.items()), "chosen", frozenset()) if listing.settings else "")
+        + "".join((folder / _file(plot.title)).read_text(encoding="utf-8") for plot in listing.plots)
+    )
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], kind: str, ours: frozenset[int]) -> str:
+    body = "".join(
+        f"<tr{' class=ours' if i in ours else ''}>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>\n"
+        for i, row in enumerate(rows)
+    )
+    return (
+        f"<table class={kind}>\n<tr>"
+        + "".join(f"<th>{escape(name)}</th>" for name in head)
+        + f"</tr>\n{body}</table>\n"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,12 +18,13 @@ from paravec.experiments.data import Query
 from paravec.experiments.measure import Figure, figure
 from paravec.experiments.options import Options
 from paravec.experiments.steps import Steps
-from paravec.experiments.tables import Row, Table
+from paravec.experiments.tables import Listing, Row, table
 from paravec.text import words
 
 LEAST_QUERIES = 30
 QUICK_QUERIES = 1500
 TRAINING_TRIPLETS = 4  # of each query, for what learns from them
+CLUSTERS, DRAWS = 20, 50
 MEAN_OF = 20_000  # training snippets that the mean vector is of
 _PARTS = (0.8, 0.9)  # where validation begins, and test
 WEIGHTS: list[dict[str, Any]] = [{"steep": steep, "stay": stay} for steep in (20.0, 60.0) for stay in (10.0, 100.0)]
@@ -177,7 +179,7 @@ class LearnedWeights:
         return self._vectorizer.transform(documents).multiply(self._weights).tocsr()
 
 
-def run(queries: Sequence[Query], steps: Steps, options: Options) -> Table:
+def run(queries: Sequence[Query], steps: Steps, options: Options) -> list[Listing]:
     """All methods: what they have to choose is chosen on validation triplets, and the table is of test triplets."""
     if options.quick:
         queries = queries[:QUICK_QUERIES]
@@ -193,7 +195,7 @@ def run(queries: Sequence[Query], steps: Steps, options: Options) -> Table:
         Row("Paragraph Vector", 3.82, task.tested("Paragraph Vector", vectors)),
     ]
     told = {"Paragraph Vector": vectors, "weighted bag of bigrams": weights, "averaging of word vectors": averaged}
-    return Table(
+    errors = table(
         "Retrieval: which snippet is of the same query?",
         [
             f"{len(queries):,} queries, divided 80 / 10 / 10 by query; everything is fitted on training queries alone. "
@@ -203,6 +205,7 @@ def run(queries: Sequence[Query], steps: Steps, options: Options) -> Table:
         rows,
         {name: ", ".join(f"{k}={v}" for k, v in found.items()) for name, found in told.items()},
     )
+    return [errors, task.clusters(vectors)]
 
 
 class _Task:
@@ -215,7 +218,8 @@ class _Task:
         )
         texts = "\0".join(text for query in queries for text in query.snippets)
         self._data = {"queries": len(queries), "crc32": f"{zlib.crc32(texts.encode()):08x}"}
-        parts = split(queries)
+        self._parts = parts = split(queries)
+        self._begins = [0, *accumulate(len(query.snippets) for query in parts.test)]
         self._train = triplets(parts.train, TRAINING_TRIPLETS, seed=1)
         self._validation, self.test = triplets(parts.validation, seed=2), triplets(parts.test, seed=3)
 
@@ -232,6 +236,34 @@ class _Task:
         seeds = self._options.seeds if method in ("Paragraph Vector", "averaging of word vectors") else (0,)
         found = [self._found(method, settings, seed, self.test, f"test, seed {seed}") for seed in seeds]
         return figure([each.error for each in found], min(each.certain for each in found))
+
+    def clusters(self, settings: dict[str, Any]) -> Listing:
+        """How well K-means finds the queries that test snippets are of, twenty at a time."""
+        rows = []
+        for method, chosen in (("bag of words", {}), ("Paragraph Vector", settings)):
+            seeds = self._options.seeds if chosen else (0,)
+            found = [self._clustered(method, chosen, seed) for seed in seeds]
+            each = ", ".join(f"{one:.3f}" for one in found)
+            rows.append([method, f"{statistics.fmean(found):.3f}", each if len(found) > 1 else ""])
+        return Listing(
+            f"K-means on {CLUSTERS} clusters of snippets",
+            [
+                f"Adjusted mutual information of clusters and queries (1: the same, 0: chance), {CLUSTERS} test "
+                f"queries at a time, mean of {DRAWS} draws; rows of length 1.",
+            ],
+            ["method", "adjusted mutual information", "each seed"],
+            rows,
+            ours=frozenset([1]),
+        )
+
+    def _clustered(self, method: str, settings: dict[str, Any], seed: int) -> float:
+        documents, begins = documents_of(self._parts.test), self._begins
+        found = self._steps.step(
+            f"retrieval, {method}, K-means, seed {seed}",
+            {"method": method, "seed": seed, **self._data, **settings, "draws": DRAWS},
+            lambda: clustered(self._features(method, settings, seed, documents), begins),
+        )
+        return float(found)
 
     def _found(self, method: str, settings: dict[str, Any], seed: int, of: Triplets, what: str) -> Found:
         told = {"method": method, "seed": seed, **self._data, **settings}
@@ -267,6 +299,23 @@ class _Task:
             self._fitted = wanted, estimator.fit(self._train.documents)
         self._fitted[1].set_params(**now)
         return self._fitted[1]
+
+
+def clustered(features: Any, begins: Sequence[int]) -> float:
+    """How well K-means finds which rows are of one query: `begins` tells where those of each begin, and the end."""
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import adjusted_mutual_info_score
+    from sklearn.preprocessing import normalize
+
+    unit, generator, found = normalize(features), np.random.default_rng(0), []
+    many = [i for i in range(len(begins) - 1) if begins[i + 1] - begins[i] > 1]
+    for draw in range(DRAWS):
+        chosen = generator.choice(many, min(CLUSTERS, len(many)), replace=False)
+        rows = np.concatenate([np.arange(begins[i], begins[i + 1]) for i in chosen])
+        owners = np.repeat(chosen, [begins[i + 1] - begins[i] for i in chosen])
+        labels = KMeans(len(chosen), n_init=3, random_state=draw).fit_predict(unit[rows])
+        found.append(float(adjusted_mutual_info_score(owners, labels)))
+    return statistics.fmean(found)
 
 
 def averages(estimator: ParagraphVector, documents: list[list[str]]) -> NDArray[np.float32]:

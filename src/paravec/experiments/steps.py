@@ -29,7 +29,7 @@ class Steps:
     def step(self, name: str, settings: Mapping[str, Any], work: Callable[[], Any]) -> Any:
         """What `work` gives, as JSON knows it; what it gave before, if it was done with the same settings."""
         told = json.loads(json.dumps(dict(settings), sort_keys=True))
-        path = self.folder / f"{_slug(name)}.json"
+        path = self.folder / f"{slug(name)}.json"
         before = _read(path)
         if before is not None and before.get("settings") == told and before.get("name") == name:
             self._tell(f"{name}: found before")
@@ -60,5 +60,6 @@ def _read(path: Path) -> dict[str, Any] | None:
     return told if isinstance(told, dict) and {"found", "seconds"} <= told.keys() else None
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
+    """A name for files."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

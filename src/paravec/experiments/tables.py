@@ -1,4 +1,4 @@
-"""What a report shows: tables of errors, those of the paper beside ours."""
+"""What a report shows: tables of errors, those of the paper beside ours, other listings, and plots."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from paravec.experiments.measure import Figure
+from paravec.experiments.plots import Plot
 
 
 @dataclass(frozen=True)
@@ -19,33 +20,42 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
-    """Methods on one task, and what there is to know about it."""
+class Listing:
+    """Rows of words under a head, and what there is to know about them."""
 
     title: str
     about: Sequence[str]
-    rows: Sequence[Row]
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
     settings: dict[str, str] = field(default_factory=dict)
+    plots: Sequence[Plot] = ()
+    ours: frozenset[int] = frozenset()  # rows that stand out
 
-    def markdown(self) -> str:
-        """As a section of a page."""
-        lines = [f"## {self.title}", "", *self.about, ""]
-        lines += ["| method | paper, % | ours, % (95 % interval) | each seed | |", "| --- | --- | --- | --- | --- |"]
-        lines += [f"| {' | '.join(cells)} |" for cells in self.cells()]
-        if self.settings:
-            lines += ["", "| chosen on validation data | |", "| --- | --- |"]
-            lines += [f"| {name} | {value} |" for name, value in self.settings.items()]
-        return "\n".join(lines) + "\n"
 
-    def cells(self) -> list[tuple[str, str, str, str, str]]:
-        """The words of every row."""
-        return [
-            (
-                row.method,
-                "" if row.paper is None else f"{row.paper:.2f}",
-                "" if row.ours is None else str(row.ours),
-                "" if row.ours is None or len(row.ours.each) < 2 else ", ".join(f"{e:.2f}" for e in row.ours.each),
-                row.note,
-            )
-            for row in self.rows
-        ]
+def table(
+    title: str,
+    about: Sequence[str],
+    rows: Sequence[Row],
+    settings: dict[str, str] | None = None,
+    plots: Sequence[Plot] = (),
+) -> Listing:
+    """Errors of methods: the paper's, and ours with their intervals and seeds."""
+    return Listing(
+        title,
+        about,
+        ("method", "paper, %", "ours, % (95 % interval)", "each seed", ""),
+        [_cells(row) for row in rows],
+        settings or {},
+        plots,
+        frozenset(i for i, row in enumerate(rows) if row.method.startswith("Paragraph Vector")),
+    )
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        row.method,
+        "" if row.paper is None else f"{row.paper:.2f}",
+        "" if row.ours is None else str(row.ours),
+        "" if row.ours is None or len(row.ours.each) < 2 else ", ".join(f"{e:.2f}" for e in row.ours.each),
+        row.note,
+    )

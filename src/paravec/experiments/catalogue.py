@@ -1,0 +1,48 @@
+"""All experiments by name, each with the data it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from paravec.experiments import imdb, retrieval, words
+from paravec.experiments.data import analogies, similarities, snippets
+from paravec.experiments.data import imdb as read_imdb
+from paravec.experiments.data.places import place
+from paravec.experiments.options import Options
+from paravec.experiments.steps import Steps
+from paravec.experiments.tables import Listing
+
+Run = Callable[[Steps, Options], list[Listing]]
+
+
+def _imdb(given: Sequence[Path], alone: bool) -> Run:
+    data = read_imdb(place("imdb", given, alone))
+    return lambda steps, options: imdb.run(data, steps, options)
+
+
+def _retrieval(given: Sequence[Path], alone: bool) -> Run:
+    queries = snippets(place("retrieval", given, alone))
+    return lambda steps, options: retrieval.run(queries, steps, options)
+
+
+def _words(given: Sequence[Path], alone: bool) -> Run:
+    questions = analogies(place("analogies", given))
+    pairs = {
+        title: similarities(place(name, given))
+        for title, name in (("WordSim-353", "wordsim"), ("SimLex-999", "simlex"))
+    }
+    texts = read_imdb(place("imdb", given)).train
+    return lambda steps, options: words.run(texts, questions, pairs, steps, options)
+
+
+EXPERIMENTS: dict[str, Callable[[Sequence[Path], bool], Run]] = {
+    "imdb": _imdb,
+    "retrieval": _retrieval,
+    "words": _words,
+}
+
+
+def prepared(names: Sequence[str], given: Sequence[Path]) -> list[Run]:
+    """Reads all that some experiments need, so that nothing is missing after hours."""
+    return [EXPERIMENTS[name](given, len(names) == 1) for name in names]

@@ -1,0 +1,140 @@
+"""The paper's further observations, on IMDB: each a table and a plot."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from paravec.experiments.measure import Figure
+from paravec.experiments.plots import Plot
+from paravec.experiments.protocols import Protocol
+from paravec.experiments.reviews import ALL, Seen, Task
+from paravec.experiments.tables import Listing, Row, table
+
+WINDOWS = (5, 6, 7, 8, 9, 10, 11, 12)
+_QUICK_WINDOWS = (5, 8, 12)
+_DM: dict[str, Any] = {"model": "dm", "output": "hs", "vector_size": 100, "window": 10, "epochs": 10}
+
+
+def listings(task: Task, paper: Sequence[Seen], past: Sequence[Seen]) -> list[Listing]:
+    """All of them."""
+    return [
+        _halves(task, paper),
+        _combined(task),
+        _windows(task),
+        _few(task, past),
+        _times(task, paper, past),
+        _map(task, past),
+    ]
+
+
+def _halves(task: Task, paper: Sequence[Seen]) -> Listing:
+    errors = {"dm": 7.63, "dbow": None, ALL: 7.42}
+    names = {"dm": "Paragraph Vector, dm alone", "dbow": "Paragraph Vector, dbow alone", ALL: "Paragraph Vector, both"}
+    curves = {half: list(enumerate(losses, 1)) for half, losses in paper[0].losses.items()}
+    return table(
+        "DM, DBOW, and both",
+        ["Halves of the same vectors, inductive, logistic regression (the paper's figures: a neural network)."],
+        [Row(names[each], errors[each], task.figure([one.decisions[each] for one in paper])) for each in names],
+        plots=[Plot("Objective of the paper's model", "epoch", "loss of a word, nats", curves)],
+    )
+
+
+def _combined(task: Task) -> Listing:
+    errors = {"concat": 7.63, "sum": 8.06, "mean": None}
+    found = {each: _figure(task, {"combine": each}) for each in errors}
+    bars = {each: [(i, one.mean)] for i, (each, one) in enumerate(found.items())}
+    return table(
+        "How dm puts vectors together",
+        ["dm alone, hierarchical softmax, 100 dimensions, 10 epochs, window 10, inductive."],
+        [Row(f"Paragraph Vector, {each}", errors[each], found[each]) for each in errors],
+        plots=[Plot("Concatenated, summed, averaged", "", "test error, %", bars)],
+    )
+
+
+def _windows(task: Task) -> Listing:
+    windows = _QUICK_WINDOWS if task.options.quick else WINDOWS
+    found = {window: _figure(task, {"combine": "concat", "window": window}, seeds=1) for window in windows}
+    means = [each.mean for each in found.values()]
+    return table(
+        "The window of dm",
+        [
+            "dm concat alone, hierarchical softmax, 100 dimensions, 10 epochs, inductive, one seed. The paper: windows "
+            f"from 5 to 12 change the error by 0.7 points. Here: by {max(means) - min(means):.2f}.",
+        ],
+        [Row(f"Paragraph Vector, window {window}", None, each) for window, each in found.items()],
+        plots=[
+            Plot("Error by window", "window", "test error, %", {"dm concat": [(w, f.mean) for w, f in found.items()]})
+        ],
+    )
+
+
+def _few(task: Task, past: Sequence[Seen]) -> Listing:
+    bag = [task.few_of_bags(seed) for seed in task.options.seeds]
+    counts = [str(count) for count in task.counts]
+    means = {
+        "Paragraph Vector of n-grams": [_mean([one.few[count] for one in past]) for count in counts],
+        "bag of words (bnc)": [_mean([one[count] for one in bag]) for count in counts],
+    }
+    return Listing(
+        "Few labels",
+        [
+            "Test errors, %, after so many labels, means of all seeds. Classifiers are chosen by cross-validation over "
+            "those labels.",
+        ],
+        ["method", *(f"{int(count):,} labels" for count in counts)],
+        [[name, *(f"{each:.2f}" for each in errors)] for name, errors in means.items()],
+        plots=[
+            Plot(
+                "Error by labels",
+                "labels",
+                "test error, %",
+                {name: list(zip(task.counts, errors, strict=True)) for name, errors in means.items()},
+                logarithmic=True,
+            )
+        ],
+        ours=frozenset([0]),
+    )
+
+
+def _times(task: Task, paper: Sequence[Seen], past: Sequence[Seen]) -> Listing:
+    rows = []
+    for name, seen in (("the paper's model", paper), ("n-grams", past)):
+        fit = statistics.median(one.fit_seconds for one in seen)
+        infer = statistics.median(one.infer_seconds or 0.0 for one in seen)
+        rows.append([name, f"{fit:,.0f} s", f"{infer:,.1f} s", f"{1e3 * infer / len(task.data.test):.2f} ms"])
+    return Listing(
+        "Time of inference",
+        [
+            f"All {len(task.data.test):,} test reviews, to convergence, engine {task.options.engine}; medians of all "
+            "seeds. The paper: 30 minutes on 16 cores.",
+        ],
+        ["model", "fit, with all training reviews inferred again", "inference of the test set", "a review"],
+        rows,
+    )
+
+
+def _map(task: Task, past: Sequence[Seen]) -> Listing:
+    places = past[0].map
+    labels = task.labels_of_map(len(places))
+    series = {
+        name: [place for place, label in zip(places, labels, strict=True) if label == kind]
+        for kind, name in ((1, "positive"), (0, "negative"))
+    }
+    return Listing(
+        "A map of test reviews",
+        [f"{len(places):,} test reviews by their vectors of n-grams, inductive (principal components, then t-SNE)."],
+        ["reviews", "on the map"],
+        [[name, f"{len(points):,}"] for name, points in series.items()],
+        plots=[Plot("Test reviews", "", "", series, lines=False)],
+    )
+
+
+def _figure(task: Task, more: dict[str, Any], seeds: int | None = None) -> Figure:
+    seen = task.seen("dm", task.small(_DM | more), Protocol.inductive, seeds)
+    return task.figure([one.decisions[ALL] for one in seen])
+
+
+def _mean(parts: Sequence[float]) -> float:
+    return 100 * statistics.fmean(parts)

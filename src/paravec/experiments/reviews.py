@@ -1,0 +1,193 @@
+"""IMDB's reviews, and what methods say of them: steps that are kept."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paravec.errors import SourceError
+from paravec.experiments import bags, judging, protocols
+from paravec.experiments.data import Imdb
+from paravec.experiments.judging import Decisions, Judge
+from paravec.experiments.measure import Figure, figure
+from paravec.experiments.options import Options
+from paravec.experiments.protocols import Protocol, Vectors
+from paravec.experiments.steps import Steps
+from paravec.settings import Settings
+from paravec.text import words
+
+ALL = "logistic regression"  # on whole vectors
+FEW = (100, 1000, 10_000)  # labels
+QUICK = 500  # reviews of each kind: training and test, positive and negative, and without a label
+_SMALL = {"vector_size": 30, "epochs": 10}
+_MAP = 2000  # documents on the map
+_TOLD = ("window", "combine", "vector_size", "cosine_scale", "epochs")  # in the names of steps
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was found out about one model, one protocol and one seed."""
+
+    decisions: dict[str, Decisions]  # by classifier, or by half of the vectors
+    few: dict[str, float]  # test errors by the number of labels
+    losses: dict[str, list[float]]
+    fit_seconds: float
+    infer_seconds: float | None
+    map: list[tuple[float, float]]
+
+
+def sampled(data: Imdb, each: int) -> Imdb:
+    """So many reviews of each kind."""
+
+    def some(texts: list[str], labels: Sequence[int | None]) -> tuple[list[str], list[Any]]:
+        rows = [i for kind in (1, 0, None) for i in [i for i, y in enumerate(labels) if y == kind][:each]]
+        return [texts[i] for i in rows], [labels[i] for i in rows]
+
+    return Imdb(*some(data.train, data.train_labels), *some(data.test, data.test_labels), complete=False)
+
+
+class Task:
+    """The reviews, and what methods say of them."""
+
+    def __init__(self, data: Imdb, steps: Steps, options: Options) -> None:
+        self.data = sampled(data, QUICK) if options.quick else data
+        self.steps, self.options = steps, options
+        self.labelled = self.data.labelled
+        if not self.labelled:
+            raise SourceError("no training review has a label")
+        self.judge = Judge([self.data.train_labels[i] or 0 for i in self.labelled], self.data.test_labels)
+        texts = "\0".join([*self.data.train, *self.data.test])
+        count = len(self.data.train) + len(self.data.test)
+        self._told = {"documents": count, "crc32": f"{zlib.crc32(texts.encode()):08x}"}
+        self._tokens: tuple[list[list[str]], list[list[str]]] | None = None
+
+    def small(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """The same, or much less of it in a quick run."""
+        return settings | _SMALL if self.options.quick else settings
+
+    @property
+    def tokens(self) -> tuple[list[list[str]], list[list[str]]]:
+        """The words of training and test reviews."""
+        if self._tokens is None:
+            self._tokens = [words(text) for text in self.data.train], [words(text) for text in self.data.test]
+        return self._tokens
+
+    def bag(self, name: str) -> Decisions:
+        """What a bag of words says."""
+        return Decisions.of_json(self.steps.step(f"imdb, {name}", self._told, lambda: self._bag(name).as_json()))
+
+    def _bag(self, name: str) -> Decisions:
+        train, test = self.tokens
+        if name == "LDA":
+            return bags.topics(train, np.array(self.labelled), test, self.judge)
+        ngrams, classifiers = bags.METHODS[name]
+        found = bags.bags([train[i] for i in self.labelled], test, ngrams)
+        return self.judge.decisions(found.train, found.test, classifiers)
+
+    def few_of_bags(self, seed: int) -> dict[str, float]:
+        """Test errors of a bag of words after few labels."""
+
+        def work() -> dict[str, float]:
+            train, test = self.tokens
+            found = bags.bags([train[i] for i in self.labelled], test, 1)
+            classifiers = bags.METHODS["BoW (bnc)"][1]
+            return {
+                str(count): self.judge.few(found.train, found.test, classifiers, count, seed) for count in self.counts
+            }
+
+        found: dict[str, float] = self.steps.step(f"imdb, bag of words, few labels, seed {seed}", self._told, work)
+        return found
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of labels that are few."""
+        return [count for count in FEW if count <= len(self.labelled)]
+
+    def chosen(self, name: str, candidates: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """The settings that err least on labelled reviews held out; their texts are known, as all training texts."""
+        if len(candidates) == 1 or self.options.quick:
+            return candidates[0]
+        errors = [
+            self.judge.error_held_out(self._seen(name, each, Protocol.inductive, 0).decisions[ALL])
+            for each in candidates
+        ]
+        return candidates[int(np.argmin(errors))]
+
+    def seen(self, name: str, settings: dict[str, Any], protocol: Protocol, seeds: int | None = None) -> list[Seen]:
+        """All seeds of a model under a protocol, or the first of them."""
+        return [self._seen(name, settings, protocol, seed) for seed in self.options.seeds[:seeds]]
+
+    def _seen(self, name: str, settings: dict[str, Any], protocol: Protocol, seed: int) -> Seen:
+        told = {**self._told, **settings, "protocol": protocol.value, "seed": seed, "engine": self.options.engine}
+        what = ", ".join(f"{key} {value}" for key, value in settings.items() if key in _TOLD)
+        found = self.steps.step(
+            f"imdb, {name}, {what}, {protocol.value}, seed {seed}",
+            told,
+            lambda: self._looked_at(settings, protocol, seed),
+        )
+        decisions = {each: Decisions.of_json(numbers) for each, numbers in found.pop("decisions").items()}
+        return Seen(decisions=decisions, **found)
+
+    def _looked_at(self, settings: dict[str, Any], protocol: Protocol, seed: int) -> dict[str, Any]:
+        whole = settings | self.options.of_models | {"random_state": seed}
+        found = protocols.vectors(self.data.train, self.labelled, self.data.test, protocol, whole)
+        decisions = {
+            name: self.judge.decisions(found.train[:, part], found.test[:, part], judging.on_vectors())
+            for name, part in _parts(Settings(**settings)).items()
+        }
+        if len(decisions) > 1:  # the paper's model has the paper's classifier, too
+            decisions["neural network"] = self.judge.decisions(found.train, found.test, judging.networks(seed))
+        few = {
+            str(count): self.judge.few(found.train, found.test, judging.on_vectors(), count, seed)
+            for count in self.counts
+            if protocol is Protocol.inductive
+        }
+        return {
+            "decisions": {name: each.as_json() for name, each in decisions.items()},
+            "few": few,
+            "losses": found.losses,
+            "fit_seconds": found.fit_seconds,
+            "infer_seconds": found.infer_seconds,
+            "map": _map(found, self.options.quick) if seed == 0 else [],
+        }
+
+    def labels_of_map(self, count: int) -> list[int]:
+        """Of the test documents that are on the map."""
+        return [self.data.test_labels[i] for i in _of_map(len(self.data.test), self.options.quick)][:count]
+
+    def figure(self, of: Sequence[Decisions]) -> Figure:
+        """The test error of all seeds."""
+        return figure([self.judge.error(each) for each in of], len(self.data.test))
+
+
+def _parts(settings: Settings) -> dict[str, slice]:
+    """All columns, and those of each half."""
+    halves = settings.architectures()
+    parts = {ALL: slice(None)}
+    if len(halves) > 1:
+        begin = 0
+        for half in halves:
+            parts[half.model] = slice(begin, begin + half.vector_size)
+            begin += half.vector_size
+    return parts
+
+
+def _of_map(count: int, quick: bool) -> NDArray[np.int64]:
+    """The test documents that are on the map."""
+    return np.sort(np.random.default_rng(0).permutation(count)[: _MAP // 4 if quick else _MAP])
+
+
+def _map(found: Vectors, quick: bool) -> list[tuple[float, float]]:
+    """Some of the test documents in a plane."""
+    from sklearn.decomposition import PCA
+    from sklearn.manifold import TSNE
+
+    some = found.test[_of_map(len(found.test), quick)]
+    few = PCA(min(50, *some.shape), random_state=0).fit_transform(some)
+    places = TSNE(2, init="pca", perplexity=min(30, len(some) / 4), random_state=0).fit_transform(few)
+    return [(round(float(x), 2), round(float(y), 2)) for x, y in places]
