@@ -33,6 +33,7 @@ WRONG_SETTINGS = [
     ({"learning_rate": 0.01, "min_learning_rate": 0.1}, ValueError, "min_learning_rate=0.1 is above"),
     ({"sample": -1}, ValueError, "sample=-1"),
     ({"infer_l2": -1.0}, ValueError, "infer_l2=-1.0"),
+    ({"infer_noise": "none"}, ValueError, "infer_noise='none' is not one of"),
     ({"infer_l2": 0}, ValueError, "infer_l2=0 is out of range; use a finite number > 0"),
     ({"batch_size": 2**31 - 1}, ValueError, "batch_size=2147483647 is beyond any use; use batch_size <= 65536"),
     ({"window": 10**6}, ValueError, "window=1000000 is beyond any use"),

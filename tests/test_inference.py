@@ -76,6 +76,23 @@ def test_instruction_sets_agree(combination, kernels):
     assert np.abs(best - other).max() <= 1e-5 * np.abs(best).max() * 10
 
 
+def test_noise_words_are_common_to_all_documents_or_each_has_its_own(python_docs):
+    texts = [text.split() for _, text in python_docs if len(text.split()) > 60][:400]
+    fitted = ParagraphVector(vector_size=30, epochs=20, min_count=3, n_jobs=2, random_state=0).fit(texts)
+    own = fitted.set_params(infer_noise="own").transform(texts)
+    common = fitted.set_params(infer_noise="common").transform(texts)
+    assert np.array_equal(common, fitted.document_vectors_)
+    assert not np.allclose(own, common)
+    halves = [[text[k::2] for text in texts] for k in (0, 1)]
+    found = {}
+    for noise in ("own", "common"):  # without their own draws, the halves of a text are more alike
+        fitted.set_params(infer_noise=noise)
+        a, b = (fitted.transform(half) for half in halves)
+        a, b = (each - a.mean(axis=0) for each in (a, b))
+        found[noise] = float(((a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)).mean())
+    assert found["common"] > found["own"] + 0.02
+
+
 def test_no_known_word_gives_zero_and_one_warning(fitted):
     with pytest.warns(UnknownWordsWarning, match=r"^2 of 3 documents .*the first is document 0") as caught:
         vectors = fitted.transform(["zzzz qqqq", "return the value", ""])

@@ -120,7 +120,7 @@ def test_inference_finds_the_optimum_of_the_reference(combination, part):
     docs = documents(lengths=(1, 3, 20, 0))
     case = make_case(docs, **combination)
     exact = case.model.astype(np.float64)
-    how = replace(HOW, part=part)
+    how = replace(HOW, part=part, common=part is Part.ALL)
     ours = CpuEngine(1).infer(case.model, case.corpus, case.tables, how)
     if combination["logit"] == "cosine" and combination["model"] == "dm":
         # Not concave: another maximum may be found; ours must be a maximum, and as good.

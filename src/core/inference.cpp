@@ -258,7 +258,8 @@ bool each_document(const Kernels& kernels, Task task, const Corpus& corpus, int6
       if (at_once && interrupted()) stop.raise();
       const int64_t i = run.begin, length = corpus.offsets[i + 1] - corpus.offsets[i];
       const int32_t* tokens = corpus.tokens + corpus.offsets[i];
-      if (count_of(predicted(task, length))) work(solver, Document{tokens, length, i, hash_tokens(tokens, length), 1.0f});
+      const uint64_t key = how.common ? 0 : hash_tokens(tokens, length);
+      if (count_of(predicted(task, length))) work(solver, Document{tokens, length, i, key, 1.0f});
     }
   };
   if (at_once) {

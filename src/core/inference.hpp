@@ -13,6 +13,7 @@ struct Inference {
   int max_iter;
   double l2;  // of an empty document; see l2_of
   Part part;
+  bool common;  // noise words are drawn for positions alone, the same for all documents
 };
 
 // A vector for each of `count` documents with W, U and b frozen: a pure function of the model and the document.

@@ -116,7 +116,7 @@ struct Document {
   const int32_t* tokens;
   int64_t length;
   int64_t row;         // of D, or of the vectors of inference; the draws of training are keyed by it
-  uint64_t draw_key;   // those of inference by a hash of the tokens
+  uint64_t draw_key;   // those of inference by a hash of the tokens, or all the same
   float rate;
 };
 

@@ -21,7 +21,7 @@ from paravec.engines.cpu import padded
 from paravec.errors import ModelFormatError
 from paravec.folders import check_target, replacing
 from paravec.model import Model, Weights
-from paravec.settings import Encoding, Settings
+from paravec.settings import BEFORE, Encoding, Settings
 from paravec.training import Run, State
 from paravec.vocab import Vocabulary
 
@@ -156,7 +156,7 @@ class Checkpoint:
         open_ones = () if settled else ("epochs", *(each.name for each in fields(Encoding)))
         defaults = Settings().as_dict()
         for name, value in settings.as_dict().items():
-            was = theirs.get(name, defaults[name])
+            was = theirs.get(name, BEFORE.get(name, defaults[name]))
             if name not in FREE and was != value and not (name in open_ones and value == defaults[name]):
                 raise ValueError(
                     f"{name}={value!r}, but the checkpoint at {self.folder} was made with {name}={was!r}; go on with "

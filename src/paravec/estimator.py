@@ -105,6 +105,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         Inference maximises the objective minus ``infer_l2 (1 + n / 50) |s d|^2 / 2`` for a document of n targets, until
         the gradient has fallen to `infer_tol` of what it is at zero, in at most `infer_max_iter` steps. s is the
         document's share in h: 1, but for "mean" with c context words 1 / (c + 1).
+    infer_noise : {"common", "own"}
+        With "negative", whether all documents are inferred against the same noise words (those of a position are the
+        same in every document), or each against its own, by a hash of its words. What is common to all vectors tells
+        nothing and does no harm; what each has of its own is noise.
     refit_documents : bool
         After training, infer the training documents too, so that `document_vectors_` and `transform` are one map.
     validation_fraction : float, optional
@@ -183,6 +187,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         infer_tol: float = 0.001,
         infer_max_iter: int = 100,
         infer_l2: float = 5.0,
+        infer_noise: str = "common",
         refit_documents: bool = True,
         validation_fraction: float | None = None,
         patience: int | None = None,
@@ -226,6 +231,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.infer_tol = infer_tol
         self.infer_max_iter = infer_max_iter
         self.infer_l2 = infer_l2
+        self.infer_noise = infer_noise
         self.refit_documents = refit_documents
         self.validation_fraction = validation_fraction
         self.patience = patience
@@ -366,7 +372,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _now(self) -> Settings:
         """The settings of the fit, with those of inference and of the machine as they are now."""
-        names = ("engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2")
+        names = ("engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2", "infer_noise")
         now = {name: getattr(self, name) for name in names}
         if callable(
             self.tokenizer

@@ -20,7 +20,8 @@ from paravec.vocab import Vocabulary
 def how_to_infer(model: Model, settings: Settings, seed: int, part: Part = Part.ALL) -> Inference:
     """What the settings say of inference, for one model."""
     l2 = settings.infer_l2 * model.architecture.share**2
-    return Inference(seed, settings.infer_tol, settings.infer_max_iter, l2, part)
+    common = settings.infer_noise == "common"
+    return Inference(seed, settings.infer_tol, settings.infer_max_iter, l2, part, common)
 
 
 def infer(

@@ -21,7 +21,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "logit": ("dot", "cosine"),
     "engine": ("cpu", "gpu", "auto", "reference"),
     "gpu_storage": ("float32", "bfloat16"),
+    "infer_noise": ("common", "own"),
 }
+BEFORE = {"infer_noise": "own"}  # settings of models that were saved before there was a choice
 
 
 def threads(n_jobs: int | None) -> int:
@@ -144,6 +146,7 @@ class Settings(Encoding):
     infer_tol: float = _setting(0.001, "how far the gradient must fall in inference, as a part of what it is at zero")
     infer_max_iter: int = _setting(100, "steps of inference at most")
     infer_l2: float = _setting(5.0, "weight of the squared length of a vector in inference")
+    infer_noise: str = _setting("common", "noise words in inference: common to all documents, or each its own")
     refit_documents: bool = _setting(True, "infer the training documents too after training")
     validation_fraction: float | None = _setting(None, "hold so many documents out, and score them every epoch")
     patience: int | None = _setting(None, "stop after so many epochs without a better score of the held-out documents")

@@ -28,7 +28,7 @@ from paravec.errors import ModelFormatError
 from paravec.fitted import Fitted, Losses
 from paravec.folders import check_target, replacing, watched
 from paravec.model import Model
-from paravec.settings import Settings
+from paravec.settings import BEFORE, Settings
 from paravec.text import Tokenizer
 from paravec.vocab import Vocabulary
 
@@ -189,7 +189,7 @@ def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) ->
 
 def _settings(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) -> Settings:
     """The settings; those that this version does not know were saved by a later one, and matter."""
-    told = dict(about["settings"])
+    told = BEFORE | about["settings"]
     unknown = sorted(told.keys() - {each.name for each in fields(Settings)})
     if unknown:
         raise ModelFormatError(
@@ -311,7 +311,7 @@ def is_result(path: str | os.PathLike[str], start: Start, ids: Sequence[Document
     if not is_model(folder) or start.word_vectors is not None:
         return False
     about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
-    theirs, ours, defaults = about.get("settings"), start.settings.as_dict(), Settings().as_dict()
+    theirs, ours, defaults = about.get("settings"), start.settings.as_dict(), Settings().as_dict() | BEFORE
     return (
         isinstance(theirs, dict)
         and all(theirs.get(name, defaults[name]) == value for name, value in ours.items() if name not in FREE)

@@ -175,10 +175,10 @@ void bind_engine(nb::module_& m) {
 
   nb::class_<Inference>(m, "Inference")
       .def("__init__",
-           [](Inference* self, uint64_t seed, double tol, int max_iter, double l2, Part part) {
-             new (self) Inference{seed, tol, max_iter, l2, part};
+           [](Inference* self, uint64_t seed, double tol, int max_iter, double l2, Part part, bool common) {
+             new (self) Inference{seed, tol, max_iter, l2, part, common};
            },
-           "seed"_a, "tol"_a, "max_iter"_a, "l2"_a, "part"_a);
+           "seed"_a, "tol"_a, "max_iter"_a, "l2"_a, "part"_a, "common"_a);
 
   m.def("train", &train_pass, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "seed"_a, "epoch"_a, "order"_a, "rates"_a,
         "threads"_a, "deterministic"_a = false, "kernels"_a = "");

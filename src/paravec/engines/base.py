@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
+from paravec.draws import hash_tokens
 from paravec.huffman import Paths, huffman
 from paravec.model import Model, is_finite
 from paravec.vocab import Noise, Vocabulary, keep_thresholds
@@ -133,7 +134,8 @@ class Part(Enum):
 class Inference:
     """How new documents are inferred, and from which of their targets.
 
-    `l2` is that of an empty document, and grows with the targets that count (`l2_of`).
+    `l2` is that of an empty document, and grows with the targets that count (`l2_of`). If noise words are `common`, all
+    documents have the same at a position.
     """
 
     seed: int
@@ -141,6 +143,11 @@ class Inference:
     max_iter: int
     l2: float
     part: Part = Part.ALL
+    common: bool = True
+
+    def name_of(self, tokens: NDArray[np.int32]) -> int:
+        """What noise words of a document are drawn by."""
+        return 0 if self.common else hash_tokens(tokens)
 
     def l2_of(self, n_targets: int) -> float:
         """The words of a text repeat each other, the more the longer it is, so the weight of |d|^2 grows with them."""

@@ -138,7 +138,7 @@ def _architecture(a: Architecture) -> _core.Architecture:
 
 
 def _inference(how: Inference) -> _core.Inference:
-    return _core.Inference(how.seed, how.tol, how.max_iter, how.l2, getattr(_core.Part, how.part.value))
+    return _core.Inference(how.seed, how.tol, how.max_iter, how.l2, getattr(_core.Part, how.part.value), how.common)
 
 
 def _arrays(model: Model, tables: Tables, documents: NDArray[np.floating] | None) -> _core.Arrays:

@@ -237,7 +237,7 @@ def frozen_steps(
 ) -> list[Step]:
     """What inference knows a document by: its own steps (no skip-gram) to the targets that count."""
     key = draws.stream(how.seed, Purpose.INFERENCE_NOISE, 0, architecture.is_dm)
-    name, counted = draws.hash_tokens(tokens), how.part.positions(len(tokens))
+    name, counted = how.name_of(tokens), how.part.positions(len(tokens))
     return [
         replace(step, noise=noise_words(architecture, tables, key, name, step.position))
         for step in document_steps(architecture, tables, tokens, row)

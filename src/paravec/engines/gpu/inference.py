@@ -177,8 +177,9 @@ def noise_of(
 ) -> Tensor:
     """Noise words for each target."""
     count, negative, block = len(offsets) - 1, frozen.architecture.negative, 128
-    names = torch.empty(count, dtype=torch.int64, device=tokens.device)
-    hash_documents[(-(-count // 32),)](tokens, offsets, names, count, BLOCK=32, num_warps=1)
+    names = torch.zeros(count, dtype=torch.int64, device=tokens.device)
+    if not how.common:
+        hash_documents[(-(-count // 32),)](tokens, offsets, names, count, BLOCK=32, num_warps=1)
     noise = torch.empty(len(document), negative, dtype=torch.int32, device=tokens.device)
     if len(document):
         key = as_key(draws.stream(how.seed, Purpose.INFERENCE_NOISE, 0, frozen.architecture.is_dm))
