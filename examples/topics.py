@@ -36,10 +36,10 @@ def plot(place: np.ndarray, topics: np.ndarray, names: dict[int, list[str]], pat
     axes = figure.add_subplot()
     lonely = topics < 0
     axes.scatter(*place[lonely].T, s=3, color="0.85", linewidths=0)
-    axes.scatter(*place[~lonely].T, s=5, c=topics[~lonely] * 7 % 20, cmap="tab20", linewidths=0)
+    axes.scatter(*place[~lonely].T, s=8, c=topics[~lonely] * 37 % 101, cmap="turbo", linewidths=0)
     for topic in list(names)[:25]:
         middle = np.median(place[topics == topic], axis=0)
-        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}
+        box = {"boxstyle": "round,pad=0.15", "facecolor": "white", "edgecolor": "none", "alpha": 0.6}
         axes.text(*middle, "\n".join(names[topic][:3]), fontsize=8, ha="center", va="center", bbox=box)
     axes.set_axis_off()
     figure.suptitle(f"{len(place):,} paragraphs of Python's documentation in {len(names)} topics")
@@ -67,9 +67,8 @@ def main() -> None:
         n_jobs=-1,
     )
     documents = normalize(model.fit_transform(texts))
-    place = TSNE(max_iter=250 if given.quick else 1_000, random_state=0).fit_transform(
-        PCA(30, random_state=0).fit_transform(documents)
-    )
+    map_of = TSNE(metric="cosine", max_iter=250 if given.quick else 1_000, random_state=0)
+    place = map_of.fit_transform(PCA(50, random_state=0).fit_transform(documents))
     topics = HDBSCAN(min_cluster_size=20, min_samples=5, copy=True).fit_predict(place)
     names = topic_words(model, documents, topics, k=6)
     for topic, nearest in names.items():

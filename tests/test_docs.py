@@ -21,27 +21,7 @@ from paravec import ParagraphVector
 PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), ROOT / "examples/README.md", ROOT / "benchmarks/README.md"]
 WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
 WITH_COMMANDS = [page for page in PAGES if blocks(page, "sh")]
-WORDS = [
-    "a",
-    "moving",
-    "story",
-    "of",
-    "two",
-    "brothers",
-    "strong",
-    "and",
-    "powerful",
-    "film",
-    "but",
-    "the",
-    "plot",
-    "is",
-    "thin",
-    "as",
-    "cats",
-    "on",
-    "mats",
-]
+PHRASES = ("a moving story of two brothers", "strong and powerful film", "the plot is thin", "cats on mats")
 
 
 def name_of(page: Path) -> str:
@@ -53,7 +33,7 @@ def reviews(tmp_path, monkeypatch) -> list[str]:
     """The files that pages speak of, in the folder where their code runs."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
-    texts = [" ".join(rng.choice(WORDS, size=12)) for _ in range(60)]
+    texts = [" ".join(rng.choice(PHRASES, size=4)) for _ in range(60)]
     Path("reviews.txt").write_text("\n".join(texts))
     Path("new.txt").write_text("\n".join(texts[:2]))
     rows = [{"key": f"r{i}", "body": text} for i, text in enumerate(texts)]
