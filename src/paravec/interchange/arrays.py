@@ -7,6 +7,7 @@ from typing import IO, Any, BinaryIO
 
 import numpy as np
 
+from paravec.corpus.labels import packed
 from paravec.interchange.vectors import Vectors
 from paravec.sources.columns import pyarrow
 
@@ -47,12 +48,13 @@ def _write_header(file: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> No
 def write_parquet(file: BinaryIO, vectors: Vectors) -> None:
     """Writes two columns, `id` or `word`, and `vector`, a list of a fixed size."""
     pa = pyarrow("a .parquet file")
-    kind = pa.int64() if isinstance(vectors.names[0], int) else pa.string()
+    kind = pa.int64() if isinstance(vectors.names[0], int) else pa.large_string()
     schema = pa.schema([(vectors.what, kind), ("vector", pa.list_(pa.float32(), vectors.size))])
     with pa.parquet.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer:
         for names, block in vectors.blocks():
-            columns = [
-                pa.array(list(names), type=kind),
-                pa.FixedSizeListArray.from_arrays(pa.array(block.reshape(-1)), vectors.size),
-            ]
-            writer.write_batch(pa.record_batch(columns, schema=schema))
+            # pa.array would import pandas, which takes longer than the vectors do.
+            numbers = pa.Array.from_buffers(pa.float32(), block.size, [None, pa.py_buffer(block)])
+            parts = [pa.py_buffer(part) for part in reversed(packed("names", list(names)).values())]
+            column = pa.Array.from_buffers(kind, len(names), [None, *parts])
+            lists = pa.FixedSizeListArray.from_arrays(numbers, vectors.size)
+            writer.write_batch(pa.record_batch([column, lists], schema=schema))
