@@ -1,6 +1,6 @@
 """Vectors for other programs: writing and reading, beside gensim's KeyedVectors.
 
-    python benchmarks/exporting.py                      # 200,000 documents of 100 dimensions
+    python benchmarks/exporting.py                      # 50,000 documents of 100 dimensions
     python benchmarks/exporting.py --documents 5000000  # more than some machines have memory for
 
 A saved model of random vectors is opened (mapped) and exported to every format; gensim has the same vectors in memory.
@@ -76,7 +76,7 @@ def reading(folder: Path, ending: str, script: str) -> list[float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--documents", type=int, default=200_000)
+    parser.add_argument("--documents", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--folder", help="where to write")
     given = parser.parse_args()

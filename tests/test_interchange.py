@@ -272,6 +272,25 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("ending", [".txt", ".bin", ".npy", ".npz", ".parquet"])
+def test_an_interrupt_leaves_nothing_and_the_next_export_is_whole(
+    tmp_path, model, ending, monkeypatch, small_vector_blocks
+):
+    whole = Vectors.vector_blocks
+
+    def interrupted(self):
+        yield next(whole(self))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Vectors, "vector_blocks", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.export(tmp_path / f"v{ending}")
+    assert os.listdir(tmp_path) == []
+    model.export(tmp_path / f"v{ending}")
+    assert os.listdir(tmp_path) == [f"v{ending}"]
+
+
 PEAK = """
 import sys
 from pathlib import Path
