@@ -27,7 +27,7 @@ lint: $(VENV)/built
 
 # The site, in build/site/index.html; a warning is an error.
 docs: $(VENV)/docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # AddressSanitizer and UBSan on everything; ThreadSanitizer on inference (training races by design).
 sanitize: $(VENV)/built
