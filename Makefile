@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src/core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-triton test-gpu lint sanitize bench bench-quick bench-corpus bench-life clean
+.PHONY: demo test test-triton test-gpu lint docs sanitize bench bench-quick bench-corpus bench-life clean
 
 demo: $(VENV)/built
 	$(BIN)/paravec demo
@@ -25,6 +25,10 @@ lint: $(VENV)/built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The site, in build/site/index.html; a warning is an error.
+docs: $(VENV)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # AddressSanitizer and UBSan on everything; ThreadSanitizer on inference (training races by design).
 sanitize: $(VENV)/built
@@ -54,6 +58,10 @@ $(VENV)/built: $(SOURCES)
 
 $(VENV)/triton: $(VENV)/built
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 -e '.[gpu]'
+	touch $@
+
+$(VENV)/docs: $(VENV)/built
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@
 
 $(VENV)/rivals: $(VENV)/built

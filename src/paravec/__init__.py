@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         UnknownWordsWarning,
     )
     from paravec.estimator import ParagraphVector
+    from paravec.interchange.word2vec import read_word_vectors
     from paravec.sources import read
     from paravec.text import words
     from paravec.training import Callback, Epoch
@@ -46,6 +47,7 @@ __all__ = [
     "__version__",
     "encode",
     "read",
+    "read_word_vectors",
     "words",
 ]
 
@@ -57,6 +59,7 @@ _PLACES = {
     "ParagraphVector": "estimator",
     "encode": "corpus.encode",
     "read": "sources",
+    "read_word_vectors": "interchange.word2vec",
     "words": "text",
 }
 

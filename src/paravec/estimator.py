@@ -63,7 +63,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     train_words : bool
         Train skip-gram word vectors beside "dbow".
     word_vectors : mapping or (words, matrix), optional
-        Word vectors to start from.
+        Word vectors to start from; :func:`paravec.read_word_vectors` reads them from a file.
     freeze_words : bool
         Keep the given `word_vectors` as they are; words without one are trained.
     min_count, max_vocab : int
@@ -312,6 +312,17 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         store.save(self._fitted, path, documents)
 
+    def export(self, path: str | os.PathLike[str], what: str = "documents", *, format: str = "auto") -> None:
+        """Writes the vectors of "documents" or "words" to a new file for other programs, block by block.
+
+        `format` is "word2vec" (text), "word2vec-binary", "npy" (vectors alone), "npz", "parquet", or "auto", which goes
+        by the ending: .txt or .vec, .bin, .npy, .npz, .parquet.
+        """
+        from paravec.interchange.export import export
+
+        check_is_fitted(self)
+        export(self._fitted, path, what, format)
+
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, tokenizer: Tokenizer | None = None) -> ParagraphVector:
         """Opens a folder written by :meth:`save`; the documents are mapped, not read.
@@ -390,7 +401,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     ) -> Corpus:
         settings = Settings(**{field.name: getattr(self, field.name) for field in fields(Settings)})
         callbacks = checked_callbacks(callbacks)
-        given = self._given_words(settings)
+        given = GivenWords.for_settings(self.word_vectors, settings)
         place = place_of(checkpoint, resume, settings)
         found = None if place is None else place.found(settings)
         seed = found.seed if found is not None and self.random_state is None else seed_of(self.random_state)
@@ -410,17 +421,3 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.n_documents_ = fitted.corpus.n_documents
         self._n_features_out = fitted.n_features
         self._fitted = fitted
-
-    def _given_words(self, settings: Settings) -> GivenWords | None:
-        if self.word_vectors is None:
-            if settings.freeze_words:
-                raise ValueError(
-                    "freeze_words=True, but no word_vectors are given to freeze; give them, or leave it out"
-                )
-            return None
-        if not settings.uses_words:
-            raise ValueError("word_vectors are given, but model='dbow' has no word vectors; use train_words=True")
-        given = GivenWords.of(self.word_vectors)
-        for architecture in settings.architectures():
-            given.check(architecture)
-        return given

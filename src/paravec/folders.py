@@ -1,4 +1,4 @@
-"""Folders that appear whole or not at all."""
+"""Folders and files that appear whole or not at all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 try:
     import fcntl
@@ -29,6 +30,21 @@ def check_target(path: str | os.PathLike[str], what: str, is_one: Callable[[Path
     target = Path(os.path.abspath(path))
     if target.exists() and not is_one(target) and not (target.is_dir() and not any(target.iterdir())):
         raise FileExistsError(f"{target} exists and is no paravec {what}; give another path, or remove it")
+    _probe(target)
+    return target
+
+
+def check_new(path: str | os.PathLike[str]) -> Path:
+    """Where a file may be written: nothing is there."""
+    target = Path(os.path.abspath(path))
+    if os.path.lexists(target):
+        raise FileExistsError(f"{target} exists; give another path, or remove it")
+    _probe(target)
+    return target
+
+
+def _probe(target: Path) -> None:
+    """Refuses a place where nothing can be written."""
     place = next(path for path in target.parents if path.exists())
     try:
         probe = tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_SUFFIX, dir=place)
@@ -36,7 +52,6 @@ def check_target(path: str | os.PathLike[str], what: str, is_one: Callable[[Path
             os.rmdir(probe)
     except OSError as error:
         raise OSError(error.errno, f"{error.strerror}, so {target.name} cannot be written there", str(place)) from None
-    return target
 
 
 @contextmanager
@@ -49,18 +64,39 @@ def replacing(target: Path) -> Iterator[Path]:
     target.parent.mkdir(parents=True, exist_ok=True)
     _sweep(target)
     with _temporary(target) as fresh:
-        try:
+        with _named(target, fresh):
             yield fresh
-        except OSError as error:
-            unnamed = error.filename is None or str(error.filename).startswith(str(fresh))
-            if unnamed and error.strerror is not None:  # a full disk does not say where, or says a name of ours
-                raise OSError(error.errno, error.strerror, str(target)) from error
-            raise
         _open_to_others(fresh)
         for folder in (fresh, *(path for path in fresh.rglob("*") if path.is_dir())):
             _sync(folder)
         _put_in_place(fresh, target)
         _sync(target.parent)
+
+
+@contextmanager
+def new_file(target: Path) -> Iterator[BinaryIO]:
+    """A file to be written, which appears at `target`, whole, when nothing went wrong."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(target)
+    with _temporary(target) as folder:
+        with _named(target, folder), open(folder / "file", "xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(folder / "file", target)
+    _sync(target.parent)
+
+
+@contextmanager
+def _named(target: Path, fresh: Path) -> Iterator[None]:
+    """A full disk does not say where, or says a name of ours; the target's is told instead."""
+    try:
+        yield
+    except OSError as error:
+        unnamed = error.filename is None or str(error.filename).startswith(str(fresh))
+        if unnamed and error.strerror is not None:
+            raise OSError(error.errno, error.strerror, str(target)) from error
+        raise
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from paravec.draws import Purpose
 from paravec.engines.base import Tables
 from paravec.engines.cpu import fill_uniform, zeros
 from paravec.model import Model
+from paravec.settings import Settings
 from paravec.text import Token
 from paravec.vocab import Vocabulary
 
@@ -25,6 +26,25 @@ class GivenWords:
 
     index: dict[Token, int]
     vectors: NDArray[np.float32]
+
+    @staticmethod
+    def check_settings(given: bool, settings: Settings) -> None:
+        """Refuses word vectors where there is no place for them, and settings that need some."""
+        if settings.freeze_words and not given:
+            raise ValueError("freeze_words=True, but no word_vectors are given to freeze; give them, or leave it out")
+        if given and not settings.uses_words:
+            raise ValueError("word_vectors are given, but model='dbow' has no word vectors; use train_words=True")
+
+    @staticmethod
+    def for_settings(given: Any, settings: Settings) -> GivenWords | None:
+        """The vectors that a user gives, or None, if they go with the settings."""
+        GivenWords.check_settings(given is not None, settings)
+        if given is None:
+            return None
+        words = GivenWords.of(given)
+        for architecture in settings.architectures():
+            words.check(architecture)
+        return words
 
     @staticmethod
     def of(given: Any) -> GivenWords:
@@ -52,7 +72,11 @@ class GivenWords:
             raise ValueError(
                 f"word_vectors has NaN or infinity in the vector of {words[bad[0]]!r}; remove or repair it"
             )
-        return GivenWords({word: i for i, word in enumerate(words)}, vectors)
+        index = {word: i for i, word in enumerate(words)}
+        if len(index) < len(words):
+            twice = next(word for i, word in enumerate(words) if index[word] != i)
+            raise ValueError(f"word_vectors has the word {twice!r} twice; remove one of them")
+        return GivenWords(index, vectors)
 
     @property
     def crc32(self) -> str:

@@ -55,12 +55,11 @@ def register(
     name: str,
     verb: Callable[..., None],
     settings: type[Encoding] | None = None,
-    left_out: tuple[str, ...] = (),
 ) -> None:
     """Adds a verb with its own options, those of the input, and one for every setting."""
     command_options = [*_parameters(verb), *_parameters(input_options)]
     if settings is not None:
-        command_options += _settings(settings, left_out)
+        command_options += _settings(settings)
 
     def command(**given: Any) -> None:
         verb(**given)
@@ -79,7 +78,7 @@ def _parameters(function: Callable[..., None]) -> list[inspect.Parameter]:
     ]
 
 
-def _settings(settings: type[Encoding], left_out: tuple[str, ...]) -> list[inspect.Parameter]:
+def _settings(settings: type[Encoding]) -> list[inspect.Parameter]:
     """An option a setting, those of a model before those of the corpus."""
     hints = {**get_type_hints(settings), "tokenizer": str, "checkpoint_every": str | None}
     names = [each.name for each in fields(Encoding)]
@@ -94,7 +93,6 @@ def _settings(settings: type[Encoding], left_out: tuple[str, ...]) -> list[inspe
             annotation=Annotated[hints[each.name], typer.Option(help=each.metadata["help"])],
         )
         for each in ordered
-        if each.name not in left_out
     ]
 
 
@@ -181,3 +179,15 @@ def vocabulary_of(path: str | None) -> Any:
         if len(row) != 2 or not row[1].isdecimal():
             raise ValueError(f"{path}, line {number}: a word, a tab and a count are expected, as in the other lines")
     return {word: int(count) for word, count in rows}
+
+
+def word_vectors_of(path: str | None, settings: Settings) -> Any:
+    """The word vectors of a file, if they go with the settings."""
+    from paravec.initial import GivenWords
+    from paravec.interchange.word2vec import read_word_vectors
+
+    try:
+        GivenWords.check_settings(path is not None, settings)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return None if path is None else GivenWords.for_settings(read_word_vectors(path), settings)

@@ -18,12 +18,10 @@ from paravec.settings import Settings
 if TYPE_CHECKING:
     from paravec.fitting import Place
 
-_LEFT_OUT = ("freeze_words",)  # word vectors cannot be given on the command line yet
-
 
 def register(app: typer.Typer) -> None:
     """Adds the verb, with an option for every setting."""
-    options.register(app, "train", train, Settings, _LEFT_OUT)
+    options.register(app, "train", train, Settings)
 
 
 def train(
@@ -35,6 +33,9 @@ def train(
     documents: Annotated[bool, typer.Option(help="keep the vectors and ids of the training documents")] = True,
     random_state: Annotated[int, typer.Option(help="seed of all draws")] = 0,
     vocabulary: options.Vocabulary = None,
+    word_vectors: Annotated[
+        str | None, typer.Option(help="word vectors to start from: a file in the word2vec format, .bin if binary")
+    ] = None,
     quiet: options.Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object when done")] = False,
     **given: Any,
@@ -60,8 +61,10 @@ def train(
     if quiet:
         warnings.simplefilter("ignore")
     began = time.perf_counter()
+    given_words = options.word_vectors_of(word_vectors, settings)
     source = options.corpus_or_source(input, how)
-    job = Job.of(settings, seed, source, vocabulary=options.vocabulary_of(vocabulary), verbose=not quiet)
+    known = options.vocabulary_of(vocabulary)
+    job = Job.of(settings, seed, source, vocabulary=known, given=given_words, verbose=not quiet)
     sight = Sight(not quiet)
     if resume and found is None and store.is_result(out, job.start, job.corpus.ids if documents else None):
         sight.say(f"{out} is complete: it was trained on this corpus with these settings")
@@ -77,10 +80,10 @@ def train(
     if place is not None:
         remove(place.path)
     seconds = time.perf_counter() - began
-    n_documents, known = fitted.corpus.n_documents, len(fitted.vocabulary.words)
-    sight.say(f"{n_documents} documents, {known} words, {seconds:.1f} s: {out}")
+    n_documents, n_words = fitted.corpus.n_documents, len(fitted.vocabulary.words)
+    sight.say(f"{n_documents} documents, {n_words} words, {seconds:.1f} s: {out}")
     if as_json:
-        about = {"documents": n_documents, "words": known, "seconds": round(seconds, 3), "model": out}
+        about = {"documents": n_documents, "words": n_words, "seconds": round(seconds, 3), "model": out}
         history = {"loss_history": fitted.losses, "validation_history": fitted.validation_losses}
         print(json.dumps(about | history | {"kept_epoch": fitted.kept_epochs}))
 

@@ -46,6 +46,8 @@ def encode(
         `tokenizer`, `lowercase`, `strip_tags`, `min_count`, `max_vocab`, `ngrams`, `ngram_min_count`, `max_unique` and
         `n_jobs`, as for :class:`ParagraphVector`.
 
+    Examples
+    --------
     >>> corpus = encode(["the cat sat", "the cat ran", "a dog ran"], min_count=2)
     >>> corpus.words(0), corpus.words(2)
     (['the', 'cat'], ['ran'])

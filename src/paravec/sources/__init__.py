@@ -54,6 +54,8 @@ def read(
     encoding, errors : str
         How bytes become text; errors are replaced by U+FFFD ("replace") or raised ("strict").
 
+    Examples
+    --------
     >>> for id, text in read(["the first document", "the second"]):
     ...     print(id, text)
     0 the first document
