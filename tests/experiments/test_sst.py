@@ -131,6 +131,13 @@ def test_a_run_has_every_method_and_goes_on_where_it_stopped(folder, tmp_path):
     assert not any(line.endswith("found before") for line in told)
 
 
+def test_a_quick_run_takes_sentences_from_all_of_the_file(folder, monkeypatch):
+    monkeypatch.setattr(sst, "QUICK_SENTENCES", 40)
+    trees = read(folder).train
+    assert sst._some(trees) == trees[::3]
+    assert sst._some(trees[:40]) == trees[:40]
+
+
 def test_every_candidate_is_a_setting_that_models_take():
     for method in (sst.AVERAGE, sst.DBOW, sst.BOTH, sst.REVIEWED):
         for quick in (False, True):

@@ -40,7 +40,7 @@ PAPER: dict[str, tuple[float, float] | None] = {  # binary, fine
     DBOW: None,
     REVIEWED: None,
 }
-_WEIGHTS = (0.001, 0.01, 0.1)  # C of the logistic regression
+_WEIGHTS = (0.0003, 0.001, 0.01, 0.1)  # C of the logistic regression
 _PHRASES = {"vector_size": 400, "negative": 20}
 _SMALL = {"vector_size": 25, "epochs": 2, "infer_l2": 20.0, "C": 0.01}
 
@@ -59,11 +59,20 @@ def candidates(method: str, quick: bool) -> list[dict[str, Any]]:
             {"model": "dm+dbow", **_PHRASES, "word_size": 50, "window": window, "sample": 1e-3, "epochs": 10}
             for window in (5, 8)
         ],
-        REVIEWED: [{"vector_size": 300, "ngrams": 2, "negative": 20, "sample": 1e-4, "epochs": 10}],
+        REVIEWED: [
+            {
+                "vector_size": 300,
+                "ngrams": 2,
+                "ngram_min_count": 5,
+                "negative": 10,
+                "sample": 1e-4,
+                "epochs": 10,
+            }
+        ],
     }
     if quick:
         return [{**models[method][-1], **_SMALL}]
-    penalties: list[dict[str, Any]] = [{}] if method == AVERAGE else [{"infer_l2": l2} for l2 in (5.0, 20.0)]
+    penalties: list[dict[str, Any]] = [{}] if method == AVERAGE else [{"infer_l2": l2} for l2 in (5.0, 20.0, 60.0)]
     return [{**model, **l2, "C": weight} for model in models[method] for l2 in penalties for weight in _WEIGHTS]
 
 
@@ -135,8 +144,10 @@ def run(trees: Sst, steps: Steps, options: Options, reviews: Sequence[str] | Non
         raise SourceError("reviews is empty; give some texts, or leave it out")
     task = _Task(split(trees), reviews or [], steps, options)
     methods = [BAYES, SVM, BIGRAMS, AVERAGE, DBOW, BOTH, *([REVIEWED] if reviews else [])]
-    chosen = {method: task.chosen(method, candidates(method, options.quick)) for method in methods}
-    tested = {method: task.tested(method, found) for method, found in chosen.items()}
+    chosen, tested = {}, {}
+    for method in methods:  # one by one: the last model that is tried is there to be tested
+        chosen[method] = task.chosen(method, candidates(method, options.quick))
+        tested[method] = task.tested(method, chosen[method])
     return [
         Table(
             title,
@@ -175,8 +186,8 @@ class _Task:
         train, dev, test = (len(part.of(task)[0]) for part in (data.train, data.dev, data.test))
         text = (
             f"{train:,} training, {dev:,} development and {test:,} test sentences; everything is fitted on the "
-            f"{len(data.phrases.texts):,} different phrases of the training trees. {data.again} test sentences occur "
-            "among them: these, and development sentences, are left out of training."
+            f"{len(data.phrases.texts):,} different phrases of the training trees. Test sentences that were among "
+            f"them: {data.again}; they, and development sentences, are left out of training."
         )
         if self._reviews:
             text += f" The last row has {len(self._reviews):,} reviews besides, as documents without labels."
