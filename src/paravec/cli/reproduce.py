@@ -14,6 +14,7 @@ class Experiment(str, Enum):
     """What can be run."""
 
     imdb = "imdb"
+    sst = "sst"
     retrieval = "retrieval"
     words = "words"
     all = "all"

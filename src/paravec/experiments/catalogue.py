@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from paravec.experiments import imdb, retrieval, words
+from paravec.errors import SourceError
+from paravec.experiments import imdb, retrieval, sst, words
 from paravec.experiments.data import analogies, similarities, snippets
 from paravec.experiments.data import imdb as read_imdb
+from paravec.experiments.data import sst as read_sst
 from paravec.experiments.data.places import place
 from paravec.experiments.options import Options
 from paravec.experiments.steps import Steps
@@ -19,6 +21,16 @@ Run = Callable[[Steps, Options], list[Listing]]
 def _imdb(given: Sequence[Path], alone: bool) -> Run:
     data = read_imdb(place("imdb", given, alone))
     return lambda steps, options: imdb.run(data, steps, options)
+
+
+def _sst(given: Sequence[Path], alone: bool) -> Run:
+    trees = read_sst(place("sst", given, alone))
+    try:
+        where = place("imdb", given)
+    except SourceError:
+        return lambda steps, options: sst.run(trees, steps, options)
+    reviews = read_imdb(where).train
+    return lambda steps, options: sst.run(trees, steps, options, reviews)
 
 
 def _retrieval(given: Sequence[Path], alone: bool) -> Run:
@@ -38,6 +50,7 @@ def _words(given: Sequence[Path], alone: bool) -> Run:
 
 EXPERIMENTS: dict[str, Callable[[Sequence[Path], bool], Run]] = {
     "imdb": _imdb,
+    "sst": _sst,
     "retrieval": _retrieval,
     "words": _words,
 }
