@@ -149,10 +149,11 @@ def test_a_report_has_the_papers_figures_beside_ours(tmp_path):
 
 def test_a_report_holds_its_plots(tmp_path):
     lines = Plot("Errors & labels", "labels", "error, %", {"a": [(1, 2), (10, 1)]}, logarithmic=True)
-    points = Plot("A map", "", "", {"b": [(1, 2)], "c": [(3, 4)]}, lines=False)
-    listing = Listing("Some", ["About it."], ["x"], [["1"]], plots=[lines, points])
+    points = Plot("A map", "", "", {"b": [(1, 2)], "c": [(3, 4)]}, kind="points")
+    bars = Plot("Bars", "", "", {"d": [(0, 2)], "e": [(1, 4)]}, kind="bars")
+    listing = Listing("Some", ["About it."], ["x"], [["1"]], plots=[lines, points, bars])
     page = report.write(tmp_path, [listing], 61, (0,)).read_text()
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 3
     assert "![A map](a-map.svg)" in (tmp_path / "report.md").read_text()
     assert (tmp_path / "errors-labels.svg").read_text() in page
     again = report.write(tmp_path, [listing], 61, (0,)).read_text()

@@ -66,7 +66,7 @@ def _main(task: Task, paper: dict[Protocol, list[Seen]], settings: dict[str, Any
     notes = {
         Protocol.inductive: "the paper's protocol",
         Protocol.transductive: "texts of test reviews are trained, too",
-        Protocol.unshuffled: "the same, in the order of classes: vectors tell when they were trained",
+        Protocol.unshuffled: "the same, class by class; vectors of training",
     }
     for protocol, seen in paper.items():
         for classifier in (ALL, "neural network"):

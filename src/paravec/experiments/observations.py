@@ -47,9 +47,9 @@ def _combined(task: Task) -> Listing:
     bars = {each: [(i, one.mean)] for i, (each, one) in enumerate(found.items())}
     return table(
         "How dm puts vectors together",
-        ["dm alone, hierarchical softmax, 100 dimensions, 10 epochs, window 10, inductive."],
+        [f"dm alone, {_sizes(task)}, window 10, inductive."],
         [Row(f"Paragraph Vector, {each}", errors[each], found[each]) for each in errors],
-        plots=[Plot("Concatenated, summed, averaged", "", "test error, %", bars)],
+        plots=[Plot("Concatenated, summed, averaged", "", "test error, %", bars, kind="bars")],
     )
 
 
@@ -60,8 +60,8 @@ def _windows(task: Task) -> Listing:
     return table(
         "The window of dm",
         [
-            "dm concat alone, hierarchical softmax, 100 dimensions, 10 epochs, inductive, one seed. The paper: windows "
-            f"from 5 to 12 change the error by 0.7 points. Here: by {max(means) - min(means):.2f}.",
+            f"dm concat alone, {_sizes(task)}, inductive, one seed. The paper: windows from 5 to 12 "
+            f"change the error by 0.7 points. Here: by {max(means) - min(means):.2f}.",
         ],
         [Row(f"Paragraph Vector, window {window}", None, each) for window, each in found.items()],
         plots=[
@@ -127,8 +127,13 @@ def _map(task: Task, past: Sequence[Seen]) -> Listing:
         [f"{len(places):,} test reviews by their vectors of n-grams, inductive (principal components, then t-SNE)."],
         ["reviews", "on the map"],
         [[name, f"{len(points):,}"] for name, points in series.items()],
-        plots=[Plot("Test reviews", "", "", series, lines=False)],
+        plots=[Plot("Test reviews", "", "", series, kind="points")],
     )
+
+
+def _sizes(task: Task) -> str:
+    settings = task.small(_DM)
+    return f"hierarchical softmax, {settings['vector_size']} dimensions, {settings['epochs']} epochs"
 
 
 def _figure(task: Task, more: dict[str, Any], seeds: int | None = None) -> Figure:

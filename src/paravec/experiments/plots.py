@@ -14,13 +14,13 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  #
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines through points, or points alone; a name for each series."""
+    """Series with names: "lines" through points, "points" alone, or "bars" of one point each."""
 
     title: str
     across: str
     up: str
     series: Mapping[str, Sequence[tuple[float, float]]]
-    lines: bool = True
+    kind: str = "lines"
     logarithmic: bool = False  # across
 
     def svg(self) -> str:
@@ -29,7 +29,9 @@ class Plot:
         axes = figure.subplots()
         for (name, points), colour in zip(self.series.items(), _COLOURS * len(self.series), strict=False):
             x, y = [point[0] for point in points], [point[1] for point in points]
-            if self.lines:
+            if self.kind == "bars":
+                axes.bar([name], y, color=colour, width=0.5)
+            elif self.kind == "lines":
                 axes.plot(x, y, marker="o", markersize=4, label=name, color=colour)
             else:
                 axes.scatter(x, y, s=5, alpha=0.6, label=name, color=colour, linewidths=0)
@@ -39,8 +41,9 @@ class Plot:
         axes.set_ylabel(self.up)
         axes.set_title(self.title)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, markerscale=1 if self.lines else 3)
-        if not self.lines:
+        if self.kind != "bars":
+            axes.legend(frameon=False, markerscale=1 if self.kind == "lines" else 3)
+        if self.kind == "points":
             axes.set_xticks([])
             axes.set_yticks([])
         out = io.StringIO()

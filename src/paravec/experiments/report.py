@@ -16,6 +16,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto
 table { border-collapse: collapse; margin: 1rem 0 }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .8rem; text-align: left }
 .figures td + td { font-variant-numeric: tabular-nums }
+.figures td:nth-child(3) { white-space: nowrap }
 tr.ours td { font-weight: 600 }
 svg { max-width: 100%; height: auto; background: #fff }
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd } th, td { border-color: #444 } }
