@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # typing takes a moment to import, in which an interrupt 
 if TYPE_CHECKING:
     from typing import Any
 
+    from paravec.changes import add_documents, build_index, remove_documents
     from paravec.corpus import EncodedCorpus
     from paravec.corpus.encode import encode
     from paravec.errors import (
@@ -44,8 +45,11 @@ __all__ = [
     "SourceError",
     "UnknownWordsWarning",
     "__version__",
+    "add_documents",
+    "build_index",
     "encode",
     "read",
+    "remove_documents",
     "words",
 ]
 
@@ -55,8 +59,11 @@ _PLACES = {
     "EncodedCorpus": "corpus",
     "Epoch": "training",
     "ParagraphVector": "estimator",
+    "add_documents": "changes",
+    "build_index": "changes",
     "encode": "corpus.encode",
     "read": "sources",
+    "remove_documents": "changes",
     "words": "text",
 }
 

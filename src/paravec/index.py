@@ -1,0 +1,149 @@
+"""Approximate search: a graph of usearch over the documents, built on request and kept beside the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paravec import manifest, search
+from paravec.documents import Documents
+from paravec.errors import ModelFormatError
+from paravec.folders import replacing
+
+FORMAT = "paravec index"
+VERSION = 1
+FOLDER = "index"
+_NAME, _GRAPH = "index.json", "graph.usearch"
+_AT_ONCE = 1 << 16
+_ASKED = 200  # documents that recall is measured by
+_NEIGHBOURS = 10
+_WIDTHS = (32, 64, 128, 256, 512, 1024, 2048)  # of search: how many candidates are kept on the way
+
+
+@dataclass(frozen=True)
+class Index:
+    """A graph that leads to the nearest of the first `n_rows` rows of documents; rows behind them are looked at all."""
+
+    graph: Any
+    n_rows: int
+    width: int
+    recall: float
+
+    @staticmethod
+    def build(documents: Documents, recall: float, n_threads: int) -> Index:
+        """A graph that is searched so widely that it finds a part of the nearest, `recall`."""
+        if isinstance(recall, bool) or not isinstance(recall, (int, float)) or not 0 < recall <= 1:
+            raise ValueError(f"recall={recall!r} is no part of what is to be found; use 0 < recall <= 1")
+        if not len(documents):
+            raise ValueError("the model has no documents to build an index of")
+        graph = _library().Index(ndim=_width(documents), metric="ip", dtype="f16", connectivity=16, expansion_add=128)
+        for first in range(0, documents.n_rows, _AT_ONCE):
+            rows = np.setdiff1d(np.arange(first, min(first + _AT_ONCE, documents.n_rows)), documents.removed)
+            directions = _directions(documents, rows)
+            known = directions.any(axis=1)  # a document without a known word is near to nothing
+            graph.add(rows[known], directions[known], threads=n_threads)
+        return _measured(graph, documents, recall)
+
+    def nearest(
+        self, documents: Documents, queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64]
+    ) -> search.Found:
+        """As :func:`paravec.search.nearest`, with scores that are exact, of rows of which some may be missed."""
+        out = np.union1d(documents.removed, leave_out)
+        later = np.setdiff1d(np.arange(self.n_rows, documents.n_rows), out)
+        n_parts = len(documents.segments[0].parts)
+        found = []
+        for query in search.directions(queries, n_parts):
+            rows = np.union1d(self._candidates(query, k, out), later)
+            places, scores = search.nearest(documents.among(rows), query[None], k)
+            found.append((rows[places[0]], scores[0]))
+        least = min(len(rows) for rows, _ in found)
+        return np.stack([rows[:least] for rows, _ in found]), np.stack([scores[:least] for _, scores in found])
+
+    def _candidates(self, direction: NDArray[np.float32], k: int, out: NDArray[np.int64]) -> NDArray[np.int64]:
+        """At least `k` rows that are not `out`, if there are so many."""
+        wanted = k
+        while True:
+            self.graph.expansion_search = max(self.width, wanted)
+            rows = self.graph.search(direction, wanted).keys.astype(np.int64)
+            rows = np.setdiff1d(rows, out)
+            if len(rows) >= k or wanted >= len(self.graph):
+                return rows
+            wanted = min(4 * wanted, len(self.graph))
+
+    def save(self, folder: Path, identity: str) -> None:
+        """Writes it beside the files of a model."""
+        about = {"identity": identity, "n_rows": self.n_rows, "width": self.width, "recall": self.recall}
+        with replacing(folder / FOLDER) as place:
+            self.graph.save(str(place / _GRAPH))
+            about["bytes"] = (place / _GRAPH).stat().st_size
+            manifest.write(place / _NAME, FORMAT, VERSION, about)
+
+    @staticmethod
+    def open(folder: Path, identity: str, documents: Documents) -> Index:
+        """Maps the index beside a model, if it is of these documents."""
+        place = folder / FOLDER
+        if not place.is_dir():
+            raise ValueError(
+                f"there is no index in {folder} to search approximately; build one: paravec index {folder}"
+            )
+        about = manifest.read(place / _NAME, FORMAT, VERSION, ModelFormatError)
+        try:
+            fits = about["identity"] == identity and about["n_rows"] <= documents.n_rows
+            size, kept = (place / _GRAPH).stat().st_size, (about["n_rows"], about["width"], about["recall"])
+        except (KeyError, TypeError, OSError) as error:
+            raise ModelFormatError(f"{place} is damaged: {error}") from None
+        if not fits:
+            raise ValueError(
+                f"the index in {folder} was built for another model than the one that is there, of {about['n_rows']} "
+                f"documents; build it again: paravec index {folder}"
+            )
+        if size != about["bytes"]:
+            raise ModelFormatError(f"{place / _GRAPH} has {size} bytes, not {about['bytes']}; build it again")
+        return Index(_library().Index.restore(str(place / _GRAPH), view=True), *kept)
+
+
+def _width(documents: Documents) -> int:
+    return sum(part.shape[1] for part in documents.segments[0].parts)
+
+
+def _directions(documents: Documents, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The vectors of some rows, with halves of length 1."""
+    n_parts = len(documents.segments[0].parts)
+    halves = np.hstack([documents.vectors(part, rows) for part in range(n_parts)])
+    return search.directions(halves, n_parts)
+
+
+def _measured(graph: Any, documents: Documents, recall: float) -> Index:
+    """The graph searched no more widely than it takes."""
+    rows = documents.rows
+    rng = np.random.default_rng(0)
+    asked = np.sort(rng.choice(rows, min(_ASKED, len(rows)), replace=False))
+    queries = _directions(documents, asked)
+    asked, queries = asked[queries.any(axis=1)], queries[queries.any(axis=1)]
+    k = min(_NEIGHBOURS + 1, len(rows))
+    true, _ = search.nearest(documents.segments, queries, k, documents.removed)
+    for width in _WIDTHS:
+        index = Index(graph, documents.n_rows, width, 0.0)
+        found = [index._candidates(query, k, documents.removed) for query in queries]
+        share = np.mean([_share(mine, theirs, own) for mine, theirs, own in zip(found, true, asked, strict=True)])
+        if share >= recall or width == _WIDTHS[-1]:
+            break
+    return Index(graph, documents.n_rows, width, float(share))
+
+
+def _share(found: NDArray[np.int64], true: NDArray[np.int64], own: np.int64) -> float:
+    """How many of the nearest, beside the document itself, were found."""
+    others = np.setdiff1d(true, own)
+    return len(np.intersect1d(others, found)) / max(1, len(others))
+
+
+def _library() -> Any:
+    try:
+        from usearch import index
+    except ImportError:
+        raise ImportError("approximate search needs usearch; install it: pip install 'paravec[index]'") from None
+    return index
