@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,9 @@ class Documents:
 
     def __len__(self) -> int:
         return self.n_rows - len(self.removed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"segments": self.segments, "removed": self.removed}  # the rest is made again when needed
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -165,8 +168,15 @@ class Documents:
         self.refuse(segment.ids)
         kept = list(self.segments)
         while len(kept) > 1 and len(kept[-1]) <= len(segment) <= MOST_MERGED - len(kept[-1]):
+            if not self._gone_from(len(kept) - 1).isdisjoint(segment.ids):
+                break  # an id that was removed and comes again: no segment has one twice
             segment = _merged(kept.pop(), segment)
         return Documents((*kept, segment), self.removed)
+
+    def _gone_from(self, i: int) -> set[DocumentId]:
+        """The ids that were removed from a segment."""
+        first, end = np.searchsorted(self.removed, self.starts[i : i + 2])
+        return {self.segments[i].ids[int(row - self.starts[i])] for row in self.removed[first:end]}
 
     def refuse(self, ids: Sequence[DocumentId]) -> None:
         """Refuses ids of another kind than those of the documents, and ids that are there."""

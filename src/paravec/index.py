@@ -19,8 +19,12 @@ VERSION = 1
 FOLDER = "index"
 _NAME, _GRAPH = "index.json", "graph.usearch"
 _AT_ONCE = 1 << 16
+_NONE = np.zeros(0, dtype=np.int64)
 _ASKED = 200  # documents that recall is measured by
 _NEIGHBOURS = 10
+_CANDIDATES = (
+    6  # for each document that is wanted: the graph has numbers of 8 bits, and the best are told by the vectors
+)
 _WIDTHS = (32, 64, 128, 256, 512, 1024, 2048)  # of search: how many candidates are kept on the way
 
 
@@ -40,7 +44,7 @@ class Index:
             raise ValueError(f"recall={recall!r} is no part of what is to be found; use 0 < recall <= 1")
         if not len(documents):
             raise ValueError("the model has no documents to build an index of")
-        graph = _library().Index(ndim=_width(documents), metric="ip", dtype="f16", connectivity=16, expansion_add=128)
+        graph = _library().Index(ndim=_width(documents), metric="cos", dtype="i8", connectivity=32, expansion_add=128)
         for first in range(0, documents.n_rows, _AT_ONCE):
             rows = np.setdiff1d(np.arange(first, min(first + _AT_ONCE, documents.n_rows)), documents.removed)
             directions = _directions(documents, rows)
@@ -65,7 +69,7 @@ class Index:
 
     def _candidates(self, direction: NDArray[np.float32], k: int, out: NDArray[np.int64]) -> NDArray[np.int64]:
         """At least `k` rows that are not `out`, if there are so many."""
-        wanted = k
+        wanted = min(_CANDIDATES * k, len(self.graph))
         while True:
             self.graph.expansion_search = max(self.width, wanted)
             rows = self.graph.search(direction, wanted).keys.astype(np.int64)
@@ -128,7 +132,7 @@ def _measured(graph: Any, documents: Documents, recall: float) -> Index:
     true, _ = search.nearest(documents.segments, queries, k, documents.removed)
     for width in _WIDTHS:
         index = Index(graph, documents.n_rows, width, 0.0)
-        found = [index._candidates(query, k, documents.removed) for query in queries]
+        found = index.nearest(documents, queries, k, _NONE)[0]
         share = np.mean([_share(mine, theirs, own) for mine, theirs, own in zip(found, true, asked, strict=True)])
         if share >= recall or width == _WIDTHS[-1]:
             break

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,9 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.parts[0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self)}  # the rest is made again when needed
 
     @cached_property
     def scales(self) -> tuple[NDArray[np.float32], ...]:
@@ -91,7 +95,7 @@ def nearest(
 
 def _nearest(tables: Iterable[Rows], queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64]) -> Found:
     best = _Best(len(queries), k)
-    step = max(1024, min(_ROWS_AT_ONCE, _SCORES_AT_ONCE // len(queries)))
+    step = min(_ROWS_AT_ONCE, max(1024, _SCORES_AT_ONCE // len(queries)))
     before = 0
     for table in tables:
         ways = directions(queries, len(table.parts))

@@ -78,7 +78,7 @@ def _halves(settings: Settings) -> dict[Path, Architecture]:
 
 
 def _version(about: Mapping[str, Any]) -> int:
-    """The first version whose programs read a model rightly: documents that are not those of its corpus are new in 2."""
+    """The first version whose programs read a model rightly: documents beside those of its corpus are new in 2."""
     return 2 if "n_documents" in about else 1
 
 

@@ -81,13 +81,16 @@ def encode_known(
     X: Any, ids: Sequence[DocumentId] | None, vocabulary: Vocabulary, encoding: Encoding
 ) -> tuple[Corpus, Sequence[DocumentId] | None]:
     """Documents in the ids of a vocabulary, and their own ids; None if they are just numbered."""
-    given, encoded = checked(ids, X), corpus_of(X)
+    encoded = corpus_of(X)
+    source = None if encoded is not None else source_of(X)  # refuses what is none
+    given = checked(ids, X)
     if encoded is not None:
         if given is not None:
             raise ValueError("ids are given, but an encoded corpus has its own; leave ids out")
         own = None if isinstance(encoded.ids, range) else list(encoded.ids)
         return in_ids_of(encoded, vocabulary, encoding), own
-    source, labels = source_of(X), LabelCollector()
+    assert source is not None
+    labels = LabelCollector()
     chunks: list[Chunk] = []
     first = 0
     for chunk, some in encode_blocks(source, vocabulary, encoding):
