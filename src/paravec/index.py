@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paravec import manifest, search
+from paravec import manifest, search, segments
 from paravec.documents import Documents
 from paravec.errors import ModelFormatError
 from paravec.folders import replacing
@@ -91,23 +91,25 @@ class Index:
         """Maps the index beside a model, if it is of these documents."""
         place = folder / FOLDER
         if not place.is_dir():
-            raise ValueError(
-                f"there is no index in {folder} to search approximately; build one: paravec index {folder}"
-            )
+            raise ValueError(f"there is no index in {folder} to search approximately; build it: paravec index {folder}")
         about = manifest.read(place / _NAME, FORMAT, VERSION, ModelFormatError)
         try:
-            fits = about["identity"] == identity and about["n_rows"] <= documents.n_rows
-            size, kept = (place / _GRAPH).stat().st_size, (about["n_rows"], about["width"], about["recall"])
-        except (KeyError, TypeError, OSError) as error:
-            raise ModelFormatError(f"{place} is damaged: {error}") from None
+            kept = segments.count(about, "n_rows"), max(1, segments.count(about, "width")), float(about["recall"])
+            fits = about["identity"] == identity and kept[0] <= documents.n_rows
+            size, expected = (place / _GRAPH).stat().st_size, segments.count(about, "bytes")
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise ModelFormatError(f"{place} is damaged: {error}; build it again") from None
         if not fits:
             raise ValueError(
-                f"the index in {folder} was built for another model than the one that is there, of {about['n_rows']} "
+                f"the index in {folder} was built for another model than the one that is there, of {kept[0]} "
                 f"documents; build it again: paravec index {folder}"
             )
-        if size != about["bytes"]:
-            raise ModelFormatError(f"{place / _GRAPH} has {size} bytes, not {about['bytes']}; build it again")
-        return Index(_library().Index.restore(str(place / _GRAPH), view=True), *kept)
+        graph = _library().Index.restore(str(place / _GRAPH), view=True) if size == expected else None
+        if graph is None or graph.ndim != _width(documents) or len(graph) > kept[0]:
+            raise ModelFormatError(
+                f"{place / _GRAPH} is not the graph of {size} bytes that was written; build it again"
+            )
+        return Index(graph, *kept)
 
 
 def _width(documents: Documents) -> int:

@@ -1,0 +1,211 @@
+"""Search and growth of a model of a million documents, beside the plain matrix product of NumPy.
+
+    python benchmarks/search.py aclImdb.tar.xz                       # minutes, and an hour for the index on two cores
+    python benchmarks/search.py aclImdb.tar.xz --documents 50000     # quick
+
+The documents are real: a model (dbow, 100 dimensions, 10 epochs) is fitted on the 75,000 training reviews of IMDB, all
+100,000 reviews are cut into pieces of 23 words, and a million of these are inferred and searched; the others are the
+queries. ``--folder`` keeps the model and the index, and finds them there again. Parts take turns, round by round;
+medians are told. Results go to ``results/search.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import paravec
+from machine import described
+from paravec import ParagraphVector, search, store
+from paravec.documents import Documents, Segment
+from paravec.index import Index
+from paravec.text import words
+
+RESULTS = Path(__file__).parent / "results" / "search.json"
+PIECE, REVIEW = 23, 230  # words
+QUERIES = 200
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def reviews(archive: str) -> dict[str, str]:
+    blocks = paravec.read(archive, pattern="*/*/*/*.txt").blocks()
+    pairs = (pair for block in blocks for pair in zip(block.ids or (), block.texts(), strict=True))
+    return {str(id): text.replace("<br />", " ") for id, text in pairs}
+
+
+def made(data: dict[str, str], n_documents: int, folder: Path, n_jobs: int) -> None:
+    """The model with its documents, and vectors to ask for."""
+    model = ParagraphVector(n_jobs=n_jobs, epochs=10).fit([text for id, text in data.items() if "/train/" in id])
+    tokens = (words(text) for text in data.values())
+    pieces = [some[i : i + PIECE] for some in tokens for i in range(0, max(1, len(some) - PIECE // 2), PIECE)]
+    vectors = model.transform(pieces)
+    names = [f"piece {i}" for i in range(n_documents)]
+    fitted = replace(model._fitted, documents=Documents((Segment((vectors[:n_documents],), names),)))
+    store.save(fitted, folder / "model")
+    others = vectors[n_documents:]
+    np.save(folder / "queries.npy", others[:: len(others) // QUERIES][:QUERIES])
+
+
+def exact(model: ParagraphVector, matrix: NDArray[np.float32], queries: NDArray[np.float32], rounds: int) -> Any:
+    """A batch of 100 queries, and one, beside the matrix product of the same data in memory, and nothing more."""
+    batch = np.concatenate([queries] * (1 + 100 // len(queries)))[:100]
+    times: dict[str, list[float]] = {name: [] for name in ("numpy_100", "similar_100", "numpy_1", "similar_1")}
+    model.similar(batch)  # maps the pages, and finds the lengths
+    for i in range(rounds):
+        one = queries[i % len(queries)]
+        times["numpy_100"].append(seconds(lambda: batch @ matrix.T))
+        times["similar_100"].append(seconds(lambda: model.similar(batch)))
+        times["numpy_1"].append(seconds(lambda one=one: matrix @ one))
+        times["similar_1"].append(seconds(lambda one=one: model.similar(one)))
+    return times
+
+
+def approximate(model: ParagraphVector, queries: NDArray[np.float32], rounds: int) -> Any:
+    """Single queries through the index beside the exact search of the same, in turn, and what part is found."""
+    true = model.similar(queries)
+    times: dict[str, list[float]] = {"exact": [], "approximate": []}
+    shares = []
+    for i, query in enumerate(queries):
+        if i < rounds:
+            times["exact"].append(seconds(lambda query=query: model.similar(query)))
+        times["approximate"].append(seconds(lambda query=query: model.similar(query, approximate=True)))
+        found = {id for id, _ in model.similar(query, approximate=True)}
+        shares.append(len(found & {id for id, _ in true[i]}) / len(true[i]))
+    return {"times": times, "recall": statistics.mean(shares)}
+
+
+def rivals(matrix: NDArray[np.float32], queries: NDArray[np.float32], n_jobs: int) -> list[dict[str, Any]]:
+    """Our index beside hnswlib with a graph of the same degree, both of the same part of the documents."""
+    import hnswlib
+
+    true, _ = search.nearest([search.Rows((matrix,))], queries, 10)
+    rows = []
+    documents = Documents((Segment((matrix,), range(len(matrix))),))
+    began = time.perf_counter()
+    ours = Index.build(documents, 0.95, n_jobs)
+    built = time.perf_counter() - began
+    none = np.zeros(0, dtype=np.int64)
+    found = [(seconds(lambda q=q: ours.nearest(documents, q[None], 10, none)), q) for q in queries]
+    shares = [set(ours.nearest(documents, q[None], 10, none)[0][0].tolist()) for _, q in found]
+    rows.append(row("usearch, 8 bits, and exact scores", built, found, shares, true, ours.width))
+    theirs = hnswlib.Index("cosine", matrix.shape[1])
+    theirs.init_index(len(matrix), M=32, ef_construction=128, random_seed=0)
+    built = seconds(lambda: theirs.add_items(matrix, num_threads=n_jobs))
+    for width in (32, 64, 128, 256, 512, 1024):
+        theirs.set_ef(width)
+        found = [(seconds(lambda q=q: theirs.knn_query(q[None], 10, num_threads=1)), q) for q in queries]
+        shares = [set(theirs.knn_query(q[None], 10, num_threads=1)[0][0].tolist()) for _, q in found]
+        if row("", built, found, shares, true, width)["recall"] >= 0.95:
+            break
+    rows.append(row("hnswlib, 32 bits", built, found, shares, true, width))
+    return rows
+
+
+def row(name: str, built: float, found: Any, shares: Any, true: NDArray[np.int64], width: int) -> dict[str, Any]:
+    recall = statistics.mean(len(mine & set(all_of.tolist())) / 10 for mine, all_of in zip(shares, true, strict=True))
+    ms = 1000 * statistics.median(taken for taken, _ in found)
+    return {"name": name, "build_s": built, "width": width, "recall": recall, "median_ms": ms}
+
+
+def adding(
+    folder: Path, data: dict[str, str], rounds: int, n_jobs: int, number: int = 10_000
+) -> list[dict[str, float]]:
+    """Adding reviews of 230 words to the saved model, beside inferring the same alone."""
+    tokens = (words(text) for id, text in data.items() if "/test/" in id)
+    texts = [" ".join(some[:REVIEW]) for some in tokens if len(some) >= REVIEW][:number]
+    found = []
+    for turn in range(rounds):
+        ids = [f"added {turn} {i}" for i in range(len(texts))]
+        model = ParagraphVector.load(folder / "model")
+        model.n_jobs = n_jobs
+        inferring = seconds(lambda model=model: model.transform(texts))
+        whole = seconds(lambda ids=ids: paravec.add_documents(folder / "model", texts, ids, n_jobs=n_jobs))
+        found.append({"documents": len(texts), "infer_s": inferring, "add_s": whole, "beyond_s": whole - inferring})
+        paravec.remove_documents(folder / "model", ids)
+    return found
+
+
+def measured(folder: Path, data: dict[str, str], given: argparse.Namespace) -> dict[str, Any]:
+    model = ParagraphVector.load(folder / "model")
+    matrix, queries = np.array(model.document_vectors_), np.load(folder / "queries.npy")
+    results: dict[str, Any] = {"machine": described(), "documents": len(matrix), "dimensions": matrix.shape[1]}
+    results["exact"] = exact(model, matrix, queries, given.rounds)
+    shutil.rmtree(folder / "grown", ignore_errors=True)
+    shutil.copytree(folder / "model", folder / "grown" / "model")
+    results["adding"] = adding(folder / "grown", data, 3, given.n_jobs)
+    shutil.rmtree(folder / "grown")
+    some = matrix[:: max(1, len(matrix) // 100_000)][:100_000]
+    results["rivals"] = rivals(some, queries, given.n_jobs)
+    if not (folder / "model" / "index").exists():
+        results["index_build_s"] = seconds(lambda: paravec.build_index(folder / "model", n_jobs=given.n_jobs))
+    model = ParagraphVector.load(folder / "model")
+    results["approximate"] = approximate(model, queries, given.rounds)
+    results["index_bytes"] = sum(path.stat().st_size for path in (folder / "model" / "index").iterdir())
+    return results
+
+
+def told(results: dict[str, Any]) -> str:
+    times = {name: statistics.median(values) for name, values in results["exact"].items()}
+    found = results["approximate"]
+    quick = {name: statistics.median(values) for name, values in found["times"].items()}
+    added = results["adding"]
+    lines = [
+        f"{results['documents']:,} documents of {results['dimensions']} dimensions",
+        "| | median | |",
+        "| --- | --- | --- |",
+        f"| 100 queries, exact | {times['similar_100']:.3f} s | {times['numpy_100'] / times['similar_100']:.2f} of the "
+        f"rate of NumPy's matrix product alone ({times['numpy_100']:.3f} s) |",
+        f"| one query, exact | {1000 * times['similar_1']:.1f} ms | {times['numpy_1'] / times['similar_1']:.2f} of the "
+        f"rate of NumPy's ({1000 * times['numpy_1']:.1f} ms) |",
+        f"| one query, index | {1000 * quick['approximate']:.2f} ms | {quick['exact'] / quick['approximate']:.0f} "
+        f"times as quick as exact in turn ({1000 * quick['exact']:.1f} ms); recall@10 {found['recall']:.3f} |",
+        f"| adding {added[0]['documents']:,} documents | {statistics.median(x['add_s'] for x in added):.2f} s | "
+        f"{statistics.median(x['beyond_s'] for x in added):.2f} s beyond inferring them |",
+        "",
+        f"| index of {min(100_000, results['documents']):,} of them | build, s | candidates | recall@10 | median, ms |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {x['name']} | {x['build_s']:.0f} | {x['width']} | {x['recall']:.3f} | {x['median_ms']:.2f} |"
+        for x in results["rivals"]
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("archive", help="aclImdb.tar.xz")
+    parser.add_argument("--documents", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--folder", help="where the model and its index are, or are kept")
+    given = parser.parse_args()
+    data = reviews(given.archive)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(given.folder or place)
+        if not (folder / "queries.npy").exists():
+            made(data, given.documents, folder, given.n_jobs)
+        results = measured(folder, data, given)
+    print(told(results))
+    if given.documents == parser.get_default("documents"):
+        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
