@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from paravec.errors import ModelFormatError
 
 _ROWS_AT_ONCE = 1 << 16
-_SCORES_AT_ONCE = 1 << 20  # which stay in the cache until the best of them are taken
+_SCORES_AT_ONCE = 1 << 23  # less would be too little work for the threads of a matrix product
 _QUERIES_AT_ONCE = 1 << 10
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -95,7 +95,7 @@ def nearest(
 
 def _nearest(tables: Iterable[Rows], queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64]) -> Found:
     best = _Best(len(queries), k)
-    step = min(_ROWS_AT_ONCE, max(1024, _SCORES_AT_ONCE // len(queries)))
+    step = max(1, _SCORES_AT_ONCE // len(queries))
     before = 0
     for table in tables:
         ways = directions(queries, len(table.parts))
@@ -126,7 +126,7 @@ class _Best:
             better = scores >= np.maximum(low, np.nextafter(self._floor, np.float32(np.inf)))[:, None]
         else:
             better = scores > self._floor[:, None]
-        query, row = np.nonzero(better)
+        query, row = np.divmod(np.flatnonzero(better), better.shape[1])  # much quicker than np.nonzero of a matrix
         if not len(query):
             return
         self._query = np.concatenate([self._query, query])
