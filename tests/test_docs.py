@@ -10,7 +10,7 @@ import pytest
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("page", ["life.md"])
+@pytest.mark.parametrize("page", ["life.md", "search.md"])
 def test_the_examples_of_a_page_run_one_after_the_other(page, capsys):
     blocks = re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
     names: dict = {}
