@@ -90,6 +90,19 @@ def test_whoever_has_opened_a_model_keeps_what_was_there(tmp_path):
     assert list(ParagraphVector.load(tmp_path / "model").document_ids_) == IDS[:8] + [f"new {i}" for i in range(5)]
 
 
+def test_an_id_that_was_removed_may_come_again_and_again(tmp_path):
+    saved(tmp_path / "model")
+    for i in range(4):
+        add_documents(tmp_path / "model", TEXTS[i : i + 1], ["again"])
+        model = ParagraphVector.load(tmp_path / "model")
+        assert np.array_equal(model.document_vectors_[-1:], model.transform(TEXTS[i : i + 1]))
+        assert model.similar(TEXTS[i], 1, among=["again"])[0][1] == pytest.approx(1, abs=1e-5)
+        with pytest.raises(ValueError, match="is there already"):
+            add_documents(tmp_path / "model", TEXTS[:1], ["again"])
+        remove_documents(tmp_path / "model", ["again"])
+    assert list(ParagraphVector.load(tmp_path / "model").document_ids_) == IDS[:8]
+
+
 @pytest.mark.parametrize(
     ("texts", "ids", "message"),
     [
@@ -110,7 +123,7 @@ def test_what_cannot_be_added_leaves_every_byte(tmp_path, texts, ids, message):
 
 # Every call that changes the disk, in turn, is the last one of a process that is killed before it, or after it.
 KILLED = """
-import os, pathlib, signal, sys
+import builtins, os, pathlib, signal, sys
 import paravec
 from paravec import tensors
 place, late = sys.argv[1], sys.argv[2] == "after"
@@ -123,7 +136,8 @@ while True:
     child = os.fork()
     if not child:
         left = [at]
-        for owner, name in ((os, "fsync"), (os, "replace"), (tensors, "write_all"), (pathlib.Path, "unlink")):
+        places = [(os, "fsync"), (os, "replace"), (tensors, "write_all"), (pathlib.Path, "unlink"), (builtins, "open")]
+        for owner, name in places:
             work = getattr(owner, name)
             def call(*arguments, work=work, **more):
                 left[0] -= 1

@@ -183,7 +183,7 @@ class Fitted:
         if isinstance(query, np.ndarray) and query.dtype.kind == "f":
             if not np.isfinite(query).all():
                 raise ValueError("the query vector holds NaN or infinity")
-            if query.ndim not in (1, 2) or query.shape[-1] != self.n_features:
+            if query.ndim not in (1, 2) or query.shape[-1] != self.n_features or not len(query):
                 raise ValueError(f"the query has shape {query.shape}; this model's vectors have ({self.n_features},)")
             return np.atleast_2d(query)
         if isinstance(query, int):

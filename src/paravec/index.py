@@ -70,13 +70,14 @@ class Index:
     def _candidates(self, direction: NDArray[np.float32], k: int, out: NDArray[np.int64]) -> NDArray[np.int64]:
         """At least `k` rows that are not `out`, if there are so many."""
         wanted = min(_CANDIDATES * k, len(self.graph))
-        while True:
+        while wanted:
             self.graph.expansion_search = max(self.width, wanted)
             rows = self.graph.search(direction, wanted).keys.astype(np.int64)
             rows = np.setdiff1d(rows, out)
             if len(rows) >= k or wanted >= len(self.graph):
                 return rows
             wanted = min(4 * wanted, len(self.graph))
+        return _NONE
 
     def save(self, folder: Path, identity: str) -> None:
         """Writes it beside the files of a model."""
