@@ -25,7 +25,7 @@ _NEIGHBOURS = 10
 _CANDIDATES = (
     6  # for each document that is wanted: the graph has numbers of 8 bits, and the best are told by the vectors
 )
-_WIDTHS = (32, 64, 128, 256, 512, 1024, 2048)  # of search: how many candidates are kept on the way
+_WIDTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)  # of search: how many candidates are kept on the way
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,13 @@ class Index:
         if not len(documents):
             raise ValueError("the model has no documents to build an index of")
         graph = _library().Index(ndim=_width(documents), metric="cos", dtype="i8", connectivity=32, expansion_add=128)
-        for first in range(0, documents.n_rows, _AT_ONCE):
-            rows = np.setdiff1d(np.arange(first, min(first + _AT_ONCE, documents.n_rows)), documents.removed)
-            directions = _directions(documents, rows)
-            known = directions.any(axis=1)  # a document without a known word is near to nothing
-            graph.add(rows[known], directions[known], threads=n_threads)
-        return _measured(graph, documents, recall)
+        asked = _asked(documents)
+        others = np.setdiff1d(documents.rows, asked)
+        for first in range(0, len(others), _AT_ONCE):
+            _add(graph, documents, others[first : first + _AT_ONCE], n_threads)
+        width, found = _measured(graph, documents, asked, recall)  # by queries that the graph does not hold yet
+        _add(graph, documents, asked, n_threads)
+        return Index(graph, documents.n_rows, width, found)
 
     def nearest(
         self, documents: Documents, queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64]
@@ -61,9 +62,12 @@ class Index:
         n_parts = len(documents.segments[0].parts)
         found = []
         for query in search.directions(queries, n_parts):
-            rows = np.union1d(self._candidates(query, k, out), later)
-            places, scores = search.nearest(documents.among(rows), query[None], k)
-            found.append((rows[places[0]], scores[0]))
+            rows = self._candidates(query, k, out)
+            rows = np.sort(np.concatenate([rows, later]) if len(later) else rows)
+            taken = search.Rows(tuple(documents.vectors(part, rows) for part in range(n_parts)))
+            scores = taken.cosines(0, len(rows), query[None])[0]
+            best = np.argsort(-scores, kind="stable")[:k]
+            found.append((rows[best], np.clip(scores[best], -1, 1)))
         least = min(len(rows) for rows, _ in found)
         return np.stack([rows[:least] for rows, _ in found]), np.stack([scores[:least] for _, scores in found])
 
@@ -72,8 +76,9 @@ class Index:
         wanted = min(_CANDIDATES * k, len(self.graph))
         while wanted:
             self.graph.expansion_search = max(self.width, wanted)
-            rows = self.graph.search(direction, wanted).keys.astype(np.int64)
-            rows = np.setdiff1d(rows, out)
+            rows: NDArray[np.int64] = self.graph.search(direction, wanted, threads=1).keys.astype(np.int64)
+            if len(out):
+                rows = rows[~np.isin(rows, out)]
             if len(rows) >= k or wanted >= len(self.graph):
                 return rows
             wanted = min(4 * wanted, len(self.graph))
@@ -124,28 +129,32 @@ def _directions(documents: Documents, rows: NDArray[np.int64]) -> NDArray[np.flo
     return search.directions(halves, n_parts)
 
 
-def _measured(graph: Any, documents: Documents, recall: float) -> Index:
-    """The graph searched no more widely than it takes."""
-    rows = documents.rows
+def _asked(documents: Documents) -> NDArray[np.int64]:
+    """Some rows, drawn at random."""
     rng = np.random.default_rng(0)
-    asked = np.sort(rng.choice(rows, min(_ASKED, len(rows)), replace=False))
+    return np.sort(rng.choice(documents.rows, min(_ASKED, len(documents) // 2), replace=False))
+
+
+def _add(graph: Any, documents: Documents, rows: NDArray[np.int64], n_threads: int) -> None:
+    directions = _directions(documents, rows)
+    known = directions.any(axis=1)  # a document without a known word is near to nothing
+    graph.add(rows[known], directions[known], threads=n_threads)
+
+
+def _measured(graph: Any, documents: Documents, asked: NDArray[np.int64], recall: float) -> tuple[int, float]:
+    """How widely the graph is to be searched to find `recall` of what is nearest to some rows, and what is found."""
     queries = _directions(documents, asked)
-    asked, queries = asked[queries.any(axis=1)], queries[queries.any(axis=1)]
-    k = min(_NEIGHBOURS + 1, len(rows))
-    true, _ = search.nearest(documents.segments, queries, k, documents.removed)
+    queries = queries[queries.any(axis=1)]
+    if not len(queries):
+        return _WIDTHS[0], 1.0
+    k = min(_NEIGHBOURS, len(documents) - len(asked))
+    true, _ = search.nearest(documents.segments, queries, k, np.union1d(documents.removed, asked))
     for width in _WIDTHS:
-        index = Index(graph, documents.n_rows, width, 0.0)
-        found = index.nearest(documents, queries, k, _NONE)[0]
-        share = np.mean([_share(mine, theirs, own) for mine, theirs, own in zip(found, true, asked, strict=True)])
-        if share >= recall or width == _WIDTHS[-1]:
+        found, _ = Index(graph, documents.n_rows, width, 0.0).nearest(documents, queries, k, asked)
+        share = float(np.mean([len(np.intersect1d(*both)) / k for both in zip(found, true, strict=True)]))
+        if share >= recall:
             break
-    return Index(graph, documents.n_rows, width, float(share))
-
-
-def _share(found: NDArray[np.int64], true: NDArray[np.int64], own: np.int64) -> float:
-    """How many of the nearest, beside the document itself, were found."""
-    others = np.setdiff1d(true, own)
-    return len(np.intersect1d(others, found)) / max(1, len(others))
+    return width, share
 
 
 def _library() -> Any:

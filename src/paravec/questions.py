@@ -83,9 +83,9 @@ class Questions:
     def build_index(self, recall: float = 0.95) -> float:
         """Builds an index of the documents, for ``similar(..., approximate=True)``; it is saved with the model.
 
-        It is asked more and more thoroughly until it finds this part of the ten documents that are truly nearest to
-        others of them, drawn at random. Returns the part that it finds. Documents that are added afterwards are looked
-        at one by one. Needs usearch: ``pip install 'paravec[index]'``.
+        Before the last 200 documents, drawn at random, go into it, it is asked for the ten nearest to each, more and
+        more thoroughly until it finds this part of those that truly are. Returns the part that it finds. Documents
+        that are added afterwards are looked at one by one. Needs usearch: ``pip install 'paravec[index]'``.
         """
         check_is_fitted(self)
         return self._fitted.build_index(recall, self._now()).recall
