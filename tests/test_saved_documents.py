@@ -90,6 +90,12 @@ def test_whoever_has_opened_a_model_keeps_what_was_there(tmp_path):
     assert list(ParagraphVector.load(tmp_path / "model").document_ids_) == IDS[:8] + [f"new {i}" for i in range(5)]
 
 
+def test_numbers_are_never_negative(tmp_path):
+    saved(tmp_path / "model", ids=list(range(-20, -8)))
+    add_documents(tmp_path / "model", TEXTS[8:10])
+    assert list(ParagraphVector.load(tmp_path / "model").document_ids_) == [*range(-20, -12), 0, 1]
+
+
 def test_an_id_that_was_removed_may_come_again_and_again(tmp_path):
     saved(tmp_path / "model")
     for i in range(4):

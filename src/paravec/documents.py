@@ -194,7 +194,7 @@ class Documents:
         """Ids for documents that have none: the numbers go on."""
         if not self.has_integer_ids:
             raise ValueError("the model's documents have strings for ids, and those to add have none; give ids")
-        first = max((segment.largest + 1 for segment in self.segments if len(segment)), default=0)
+        first = max((0, *(segment.largest + 1 for segment in self.segments if len(segment))))
         if first + count > 1 << 63:
             raise ValueError(f"the largest id is {first - 1}, so further numbers do not fit 64 bits; give ids")
         return range(first, first + count)
