@@ -150,50 +150,65 @@ def adding(
     return found
 
 
+def grown(folder: Path, data: dict[str, str], given: argparse.Namespace) -> list[dict[str, float]]:
+    """Documents are added to a copy."""
+    shutil.rmtree(folder / "grown", ignore_errors=True)
+    shutil.copytree(folder / "model", folder / "grown" / "model", ignore=shutil.ignore_patterns("index"))
+    found = adding(folder / "grown", data, 3, given.n_jobs)
+    shutil.rmtree(folder / "grown")
+    return found
+
+
+def indexed(folder: Path, queries: NDArray[np.float32], given: argparse.Namespace) -> dict[str, Any]:
+    """Single queries through the index, which is built if it is not there."""
+    built = None
+    if not (folder / "model" / "index").exists():
+        built = seconds(lambda: paravec.build_index(folder / "model", n_jobs=given.n_jobs))
+    found = approximate(ParagraphVector.load(folder / "model"), queries, given.rounds)
+    size = sum(path.stat().st_size for path in (folder / "model" / "index").iterdir())
+    return found | {"build_s": built, "bytes": size}
+
+
 def measured(folder: Path, data: dict[str, str], given: argparse.Namespace) -> dict[str, Any]:
     model = ParagraphVector.load(folder / "model")
     matrix, queries = np.array(model.document_vectors_), np.load(folder / "queries.npy")
-    results: dict[str, Any] = {"machine": described(), "documents": len(matrix), "dimensions": matrix.shape[1]}
-    results["exact"] = exact(model, matrix, queries, given.rounds)
-    shutil.rmtree(folder / "grown", ignore_errors=True)
-    shutil.copytree(folder / "model", folder / "grown" / "model")
-    results["adding"] = adding(folder / "grown", data, 3, given.n_jobs)
-    shutil.rmtree(folder / "grown")
-    some = np.ascontiguousarray(matrix[:: max(1, len(matrix) // PART)][:PART])
-    results["rivals"] = rivals(some, queries, given.n_jobs)
-    if not (folder / "model" / "index").exists():
-        results["index_build_s"] = seconds(lambda: paravec.build_index(folder / "model", n_jobs=given.n_jobs))
-    model = ParagraphVector.load(folder / "model")
-    results["approximate"] = approximate(model, queries, given.rounds)
-    results["index_bytes"] = sum(path.stat().st_size for path in (folder / "model" / "index").iterdir())
-    return results
+    part = np.ascontiguousarray(matrix[:: max(1, len(matrix) // PART)][:PART])
+    parts: dict[str, Callable[[], Any]] = {
+        "exact": lambda: exact(model, matrix, queries, given.rounds),
+        "adding": lambda: grown(folder, data, given),
+        "rivals": lambda: rivals(part, queries, given.n_jobs),
+        "approximate": lambda: indexed(folder, queries, given),
+    }
+    about = {"machine": described(), "documents": len(matrix), "dimensions": matrix.shape[1]}
+    return about | {name: parts[name]() for name in given.only or parts}
 
 
 def told(results: dict[str, Any]) -> str:
-    times = {name: statistics.median(values) for name, values in results["exact"].items()}
-    found = results["approximate"]
-    quick = {name: statistics.median(values) for name, values in found["times"].items()}
-    added = results["adding"]
     lines = [
         f"{results['documents']:,} documents of {results['dimensions']} dimensions",
-        "| | median | |",
-        "| --- | --- | --- |",
-        f"| 100 queries, exact | {times['similar_100']:.3f} s | {times['numpy_100'] / times['similar_100']:.2f} of the "
-        f"rate of NumPy's matrix product alone ({times['numpy_100']:.3f} s) |",
-        f"| one query, exact | {1000 * times['similar_1']:.1f} ms | {times['numpy_1'] / times['similar_1']:.2f} of the "
-        f"rate of NumPy's ({1000 * times['numpy_1']:.1f} ms) |",
-        f"| one query, index | {1000 * quick['approximate']:.2f} ms | {quick['exact'] / quick['approximate']:.0f} "
-        f"times as quick as exact in turn ({1000 * quick['exact']:.1f} ms); recall@10 {found['recall']:.3f} |",
-        f"| adding {added[0]['documents']:,} documents | {statistics.median(x['add_s'] for x in added):.2f} s | "
-        f"{statistics.median(x['beyond_s'] for x in added):.2f} s beyond inferring them |",
         "",
-        f"| index of {min(PART, results['documents']):,} of them | build, s | width | recall@10 | ms | MB |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| | | |",
+        "| --- | --- | --- |",
     ]
-    lines += [
-        f"| {x['name']} | {x['build_s']:.0f} | {x['width']} | {x['recall']:.3f} | {x['ms']:.2f} | {x['mb']:.0f} |"
-        for x in results["rivals"]
-    ]
+    if "exact" in results:
+        times = {name: 1000 * statistics.median(values) for name, values in results["exact"].items()}
+        for n in (100, 1):
+            ours, theirs = times[f"similar_{n}"], times[f"numpy_{n}"]
+            lines.append(
+                f"| {n} queries, exact | {ours:.0f} ms | {theirs / ours:.2f} of NumPy's rate ({theirs:.0f} ms) |"
+            )
+    if "approximate" in results:
+        found = results["approximate"]
+        times = {name: 1000 * statistics.median(values) for name, values in found["times"].items()}
+        ratio = f"{times['exact'] / times['approximate']:.0f} times as quick as exact ({times['exact']:.0f} ms)"
+        lines.append(f"| one query, index | {times['approximate']:.2f} ms | {ratio}; recall@10 {found['recall']:.3f} |")
+    if "adding" in results:
+        whole, beyond = (statistics.median(each[name] for each in results["adding"]) for name in ("add_s", "beyond_s"))
+        number = results["adding"][0]["documents"]
+        lines.append(f"| adding {number:,} documents | {whole:.2f} s | {beyond:.2f} s beyond inferring them |")
+    for x in results.get("rivals", []):
+        figures = f"build {x['build_s']:.0f} s, {x['mb']:.0f} MB, width {x['width']}, recall@10 {x['recall']:.3f}"
+        lines.append(f"| {x['name']}, {min(PART, results['documents']):,} documents | {x['ms']:.2f} ms | {figures} |")
     return "\n".join(lines)
 
 
@@ -203,6 +218,7 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--only", nargs="+", choices=["exact", "adding", "rivals", "approximate"])
     parser.add_argument("--folder", help="where the model and its index are, or are kept")
     given = parser.parse_args()
     data = reviews(given.archive)
@@ -213,7 +229,8 @@ def main() -> None:
         results = measured(folder, data, given)
     print(told(results))
     if given.documents == parser.get_default("documents"):
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+        before = json.loads(RESULTS.read_text()) if given.only and RESULTS.exists() else {}
+        RESULTS.write_text(json.dumps(before | results, indent=1) + "\n")
 
 
 if __name__ == "__main__":

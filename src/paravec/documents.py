@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paravec.arguments import DocumentId
+from paravec.corpus.labels import Labels, as_labels
 from paravec.errors import ModelFormatError, TensorError
 from paravec.search import Rows
 
@@ -183,12 +184,22 @@ class Documents:
         if self.n_rows and len(ids) and isinstance(ids[0], int) != self.has_integer_ids:
             ours, theirs = ("integers", "strings") if self.has_integer_ids else ("strings", "integers")
             raise ValueError(f"the id {ids[0]!r} is new, but the model's ids are {ours}, not {theirs}; give {ours}")
-        there = [id for id in ids if self.find(id) is not None]
+        there = [id for id in self._suspects(ids) if self.find(id) is not None]
         if there:
             raise ValueError(
                 f"ids must differ, but {len(there)} of the {len(ids)} given {'is' if len(there) == 1 else 'are'} there "
                 f"already, the first {there[0]!r}; give others, or remove the documents that have them"
             )
+
+    def _suspects(self, ids: Sequence[DocumentId]) -> Sequence[DocumentId]:
+        """Those of some ids that may be there: of mapped segments the indexes tell of all ids at once."""
+        mapped = [segment.ids.lookup for segment in self.segments if isinstance(segment.ids, Labels)]
+        indexes = [index for index in mapped if index is not None]
+        if len(indexes) < len(self.segments) or isinstance(ids, range):
+            return ids
+        keys = as_labels(ids).keys()
+        seen = np.any([index.may_have(keys) for index in indexes], axis=0)
+        return [ids[i] for i in np.flatnonzero(seen).tolist()]
 
     def numbers(self, count: int) -> range:
         """Ids for documents that have none: the numbers go on."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from paravec import parameters, tensors
 from paravec.architecture import Architecture
 from paravec.arguments import DocumentId
-from paravec.corpus.labels import LabelIndex, Labels, packed
+from paravec.corpus.labels import LabelIndex, Labels, as_labels, packed
 from paravec.documents import Documents, Segment
 from paravec.errors import ModelFormatError
 
@@ -76,7 +76,7 @@ def write_first(folder: Path, halves: Halves, documents: Documents, ids: Sequenc
 
 def _id_arrays(ids: Sequence[DocumentId]) -> dict[str, NDArray[Any]]:
     arrays = packed("ids", ids)
-    index = LabelIndex.of(Labels(arrays["ids"], arrays.get("ids_offsets")))
+    index = LabelIndex.of(as_labels(ids))
     return {**arrays, "ids_keys": index.keys, "ids_rows": index.rows}
 
 
