@@ -57,8 +57,10 @@ class Index:
         self, documents: Documents, queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64]
     ) -> search.Found:
         """As :func:`paravec.search.nearest`, with scores that are exact, of rows of which some may be missed."""
-        out = np.union1d(documents.removed, leave_out)
-        later = np.setdiff1d(np.arange(self.n_rows, documents.n_rows), out)
+        out = np.concatenate([documents.removed, leave_out])
+        later = np.arange(self.n_rows, documents.n_rows)
+        if len(out):
+            later = later[~np.isin(later, out)]
         n_parts = len(documents.segments[0].parts)
         found = []
         for query in search.directions(queries, n_parts):
