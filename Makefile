@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SOURCES := $(shell find src/core -type f) CMakeLists.txt pyproject.toml
 
-.PHONY: demo test test-triton test-gpu lint docs sanitize bench bench-quick bench-corpus bench-life clean
+.PHONY: demo test test-triton test-gpu lint docs sanitize bench bench-quick bench-corpus bench-life bench-search clean
 
 demo: $(VENV)/built
 	$(BIN)/paravec demo
@@ -50,6 +50,10 @@ bench-corpus: $(VENV)/rivals
 # Opening, saving and the start of the command line, on a model of 10 million documents (5 GB of memory, 10 of disk).
 bench-life: $(VENV)/built
 	$(BIN)/python benchmarks/life.py
+
+# Search in a million documents, and adding to them: make bench-search IMDB=path/to/aclImdb.tar.xz
+bench-search: $(VENV)/rivals
+	$(BIN)/python benchmarks/search.py $(IMDB)
 
 $(VENV)/built: $(SOURCES)
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)

@@ -29,6 +29,7 @@ import numpy as np
 from machine import described
 from paravec import ParagraphVector, store
 from paravec.corpus.labels import Labels
+from paravec.documents import Documents, Segment
 from paravec.fitted import Fitted
 
 RESULTS = Path(__file__).parent / "results" / "life.json"
@@ -48,7 +49,7 @@ before, start = anonymous(), time.perf_counter()
 fitted = store.load(sys.argv[1])
 opened, grown = time.perf_counter() - start, anonymous() - before
 start = time.perf_counter()
-row = fitted.row(sys.argv[2])
+row = fitted.known_documents().row(sys.argv[2])
 found = time.perf_counter() - start
 import json
 print(json.dumps({"import_s": imported - began, "open_s": opened, "anonymous_mb": grown / 1e6, "look_up_s": found}))
@@ -66,9 +67,9 @@ def made(n_documents: int, size: int) -> Fitted:
     documents = np.empty((n_documents, size), dtype=np.float32)
     for first in range(0, n_documents, 100_000):
         documents[first : first + 100_000] = rng.standard_normal((len(documents[first : first + 100_000]), size))
-    model.models[0].documents = documents
     names = "".join(f"document-{i:08}" for i in range(n_documents)).encode()
-    model.ids = Labels(np.frombuffer(names, dtype=np.uint8), np.arange(n_documents + 1, dtype=np.int64) * 17)
+    ids = Labels(np.frombuffer(names, dtype=np.uint8), np.arange(n_documents + 1, dtype=np.int64) * 17)
+    model.documents = Documents((Segment((documents,), ids),))
     model.corpus = type(model.corpus)(n_documents, model.corpus.n_tokens, model.corpus.crc32)
     return model
 

@@ -297,13 +297,14 @@ from pathlib import Path
 import numpy as np
 from paravec.interchange.export import export
 from paravec import store
+from paravec.documents import Documents, Segment
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 fitted = store.load(sys.argv[1])
 export(fitted, sys.argv[2] + "/warm" + sys.argv[3])  # libraries and buffers
 rows = 400_000
-fitted.models[0].documents = np.broadcast_to(fitted.models[0].documents[:1], (rows, fitted.n_features))
-fitted.ids = range(rows)
+one = fitted.documents.segments[0].parts[0][:1]
+fitted.documents = Documents((Segment((np.broadcast_to(one, (rows, fitted.n_features)),), range(rows)),))
 before = peak()
 export(fitted, sys.argv[2] + "/v" + sys.argv[3])
 print(peak() - before)
@@ -343,3 +344,14 @@ def test_the_command_line_exports_and_trains_from_word_vectors(tmp_path, folder)
 def test_vectors_of_a_fitted_half_are_told_apart(tmp_path):
     vectors = export(ParagraphVector("dm+dbow", 3, min_count=1, epochs=1).fit(TEXTS)._fitted, tmp_path / "v.npy")
     assert (len(vectors), vectors.size) == (len(TEXTS), 6)
+
+
+def test_documents_that_were_added_are_exported_and_removed_ones_are_not(tmp_path, small_vector_blocks):
+    model = ParagraphVector("dm+dbow", 6, min_count=1, epochs=1, window=2).fit(
+        ["a b c", "b c d", "c d e"], ids=["x", "y", "z"]
+    )
+    model.add_documents(["a b", "d e"], ids=["v", "w"]).remove_documents(["y", "v"])
+    model.export(tmp_path / "some.npz")
+    with np.load(tmp_path / "some.npz") as found:
+        assert found["ids"].tolist() == ["x", "z", "w"]
+        assert np.array_equal(found["vectors"], model.document_vectors_)

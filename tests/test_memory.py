@@ -124,14 +124,16 @@ grown(lambda: fitting.fit(sys.argv[2]))
 def test_opening_a_model_does_not_hold_its_documents(tmp_path):
     script = """
 from paravec.corpus.labels import Labels
+from paravec.documents import Documents, Segment
 fitted = paravec.ParagraphVector(vector_size=50, epochs=1, min_count=1).fit(["a b", "b c"], ids=["x", "y"])
 model, many = fitted._fitted, 500_000
-model.models[0].documents = np.ones((many, 50), dtype=np.float32)
+vectors = np.ones((many, 50), dtype=np.float32)
 names = "".join(f"document-{i:08}" for i in range(many)).encode()
-model.ids = Labels(np.frombuffer(names, dtype=np.uint8), np.arange(many + 1, dtype=np.int64) * 17)
+ids = Labels(np.frombuffer(names, dtype=np.uint8), np.arange(many + 1, dtype=np.int64) * 17)
+model.documents = Documents((Segment((vectors,), ids),))
 model.corpus = type(model.corpus)(many, 4, "0")
 fitted.save(sys.argv[1])
-del fitted, model, names
+del fitted, model, names, vectors, ids
 
 def look():
     opened = paravec.ParagraphVector.load(sys.argv[1])

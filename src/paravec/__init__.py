@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # typing takes a moment to import, in which an interrupt 
 if TYPE_CHECKING:
     from typing import Any
 
+    from paravec.changes import add_documents, build_index, remove_documents
     from paravec.corpus import EncodedCorpus
     from paravec.corpus.encode import encode
     from paravec.errors import (
@@ -45,9 +46,12 @@ __all__ = [
     "SourceError",
     "UnknownWordsWarning",
     "__version__",
+    "add_documents",
+    "build_index",
     "encode",
     "read",
     "read_word_vectors",
+    "remove_documents",
     "words",
 ]
 
@@ -57,9 +61,12 @@ _PLACES = {
     "EncodedCorpus": "corpus",
     "Epoch": "training",
     "ParagraphVector": "estimator",
+    "add_documents": "changes",
+    "build_index": "changes",
     "encode": "corpus.encode",
     "read": "sources",
     "read_word_vectors": "interchange.word2vec",
+    "remove_documents": "changes",
     "words": "text",
 }
 

@@ -10,12 +10,17 @@ import numpy as np
 DocumentId = str | int
 
 
-def check_k(k: Any) -> None:
-    """Refuses a number of results that is none."""
+def checked_k(k: Any, there: int, what: str) -> int:
+    """How many results are wanted, of those `there` are: ten if it is left out, or all if there are less."""
+    if k is None:
+        return min(10, there)
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
         raise TypeError(f"k={k!r} is not a whole number")
     if k < 1:
         raise ValueError(f"k={k} asks for nothing; use k >= 1")
+    if k > there:
+        raise ValueError(f"k={k} is more than the {there} {what} there are; use k <= {there}, or leave it out")
+    return int(k)
 
 
 def checked_callbacks(callbacks: Any) -> tuple[Any, ...]:

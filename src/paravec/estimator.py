@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,22 @@ from sklearn.utils.validation import check_is_fitted
 from paravec.arguments import DocumentId, checked_callbacks, seed_of
 from paravec.corpus import Corpus
 from paravec.fitted import Fitted
-from paravec.fitting import Job, fit, place_of
+from paravec.fitting import Job, fit, go_on, place_of
 from paravec.initial import GivenWords
 from paravec.progress import Sight
+from paravec.questions import Questions
 from paravec.settings import Settings
 from paravec.sources import Source
-from paravec.text import Token, Tokenizer
+from paravec.text import Tokenizer
 from paravec.training import Callback
 
+_OF_TRAINING = (  # settings that may be others when a fit is continued
+    "gpu_storage", "deterministic", "learning_rate", "min_learning_rate", "refit_documents", "validation_fraction",
+    "patience", "stop_tol",
+)  # fmt: skip
 
-class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+
+class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questions, BaseEstimator):  # type: ignore[misc]
     """Document vectors learned from a corpus: Paragraph Vector (Le & Mikolov 2014).
 
     Parameters
@@ -125,7 +130,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     Attributes
     ----------
     document_vectors_, document_ids_, n_documents_
-        The training documents.
+        The training documents, with those that were added and without those that were removed.
     vocabulary_ : mapping
         The row of each word in `word_vectors_`.
     word_vectors_
@@ -286,24 +291,51 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         check_is_fitted(self)
         return self._fitted.transform_blocks(source, self._now())
 
-    def similar(
-        self, query: Any = None, k: int = 10, *, id: DocumentId | None = None
-    ) -> list[tuple[DocumentId, float]]:
-        """The `k` training documents nearest to a text, a list of tokens, a vector, or the document with an `id`.
+    def add_documents(self, X: Any, ids: Sequence[DocumentId] | None = None) -> ParagraphVector:
+        """Infers further documents and puts them behind those that are there, which stay as they are to the bit.
 
-        The score is the cosine; for "dm+dbow" the mean of those of both halves, which so weigh the same.
+        The model learns nothing from them: their vectors are what `transform` gives. Without `ids`, if those of the
+        model are numbers, the numbers go on. :func:`paravec.add_documents` does this to a saved model in place.
+
+        >>> model = ParagraphVector(vector_size=4, min_count=1).fit(["a b", "b c"])
+        >>> model.add_documents(["c a"]).document_ids_
+        [0, 1, 2]
         """
         check_is_fitted(self)
-        return self._fitted.similar(query, k, id, self._now())
+        segment = self._fitted.inferred(X, ids, self._now())
+        self._fitted.documents = self._fitted.known_documents().adding(segment)
+        return self
 
-    def similar_words(self, word: Token, k: int = 10) -> list[tuple[Token, float]]:
-        """The `k` words nearest to a word."""
-        return self.analogy([word], [], k)
+    def continue_fit(
+        self,
+        X: Any,
+        ids: Sequence[DocumentId] | None = None,
+        *,
+        grow_vocabulary: bool = False,
+        callbacks: Iterable[Callback] = (),
+    ) -> ParagraphVector:
+        """Learns further, from other documents than those of the fit: they become the documents of the model.
 
-    def analogy(self, positive: Sequence[Token], negative: Sequence[Token], k: int = 10) -> list[tuple[Token, float]]:
-        """The `k` words nearest to the sum of `positive` minus the sum of `negative` word vectors (of length 1)."""
+        Word vectors and output weights go on from where they are. Vectors of the former documents belong to the former
+        weights and are let go: give these documents in X too, or add them again (:meth:`add_documents`) afterwards.
+        With `grow_vocabulary` the model learns the words and n-grams of X that are frequent enough, too. Epochs (as
+        many as in the fit, if left out), learning rates and validation are taken from the parameters as they are now;
+        there are no checkpoints. ``docs/life.md`` tells more.
+        """
         check_is_fitted(self)
-        return self._fitted.analogy(positive, negative, k)
+        now = {name: getattr(self, name) for name in _OF_TRAINING}
+        settings = replace(self._now(), epochs=self.epochs or self.settings_.epochs, checkpoint_every=None, **now)
+        callbacks = checked_callbacks(callbacks)
+        with Sight(bool(self.verbose)) as sight:
+            fitted = go_on(self._fitted, settings, X, ids, grow_vocabulary, sight, callbacks)
+        self._adopt(fitted)
+        return self
+
+    def remove_documents(self, ids: Iterable[DocumentId]) -> ParagraphVector:
+        """Forgets the documents with some ids. What the model has learned from them stays."""
+        check_is_fitted(self)
+        self._fitted.documents = self._fitted.known_documents().removing(ids)
+        return self
 
     def save(self, path: str | os.PathLike[str], *, documents: bool = True) -> None:
         """Writes the fitted model to a folder; without its `documents`, it can only infer new ones, and is smaller."""
@@ -336,40 +368,6 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         estimator = cls(**settings, random_state=fitted.seed)
         estimator._adopt(fitted)
         return estimator
-
-    @property
-    def document_vectors_(self) -> NDArray[np.float32]:
-        """The vectors of the training documents, a row each."""
-        parts: list[Any] = self._get("document_vectors_", Fitted.document_parts)
-        whole: NDArray[np.float32] = parts[0].view() if len(parts) == 1 else np.hstack(parts)
-        whole.flags.writeable = False  # the model's own
-        return whole
-
-    @property
-    def document_ids_(self) -> Sequence[DocumentId]:
-        """The ids of the training documents."""
-        ids: Sequence[DocumentId] = self._get("document_ids_", lambda fitted: fitted.listed_ids)
-        return ids
-
-    @property
-    def word_vectors_(self) -> NDArray[np.float32]:
-        """The word vectors, a row for each entry of `vocabulary_`."""
-        vectors: NDArray[np.float32] = self._get("word_vectors_", Fitted.word_vectors)
-        return vectors
-
-    @property
-    def vocabulary_(self) -> Mapping[Token, int]:
-        """The row of each word in `word_vectors_`; read only."""
-        return MappingProxyType(self._get("vocabulary_", lambda fitted: fitted.vocabulary.index))
-
-    def _get(self, name: str, what: Callable[[Fitted], Any]) -> Any:
-        """An attribute of the fit; one that is not there is missing as Python and scikit-learn expect it."""
-        if not hasattr(self, "_fitted"):
-            raise AttributeError(f"{name} is there after fit; this {type(self).__name__} is not fitted")
-        try:
-            return what(self._fitted)
-        except ValueError as error:
-            raise AttributeError(str(error)) from None
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_fitted")
@@ -418,6 +416,5 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.settings_, self.seed_ = fitted.settings, fitted.seed
         self.loss_history_, self.validation_history_ = fitted.losses, fitted.validation_losses
         self.kept_epoch_ = fitted.kept_epochs
-        self.n_documents_ = fitted.corpus.n_documents
         self._n_features_out = fitted.n_features
         self._fitted = fitted

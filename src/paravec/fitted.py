@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from paravec import inference, search
-from paravec.arguments import DocumentId, check_k
+from paravec.arguments import DocumentId, checked_k
 from paravec.corpus import Corpus, CorpusFacts
-from paravec.corpus.encode import corpus_of, source_of
+from paravec.corpus.encode import corpus_of, encode_known, source_of
 from paravec.corpus.encoder import encode, encode_blocks, in_ids_of
+from paravec.documents import Documents, Segment
 from paravec.engines import engine_for
 from paravec.engines.base import Engine, Tables
-from paravec.errors import ModelFormatError, TensorError
+from paravec.index import Index
 from paravec.model import Model
-from paravec.settings import Settings
+from paravec.settings import Settings, threads
 from paravec.sources import Source
 from paravec.text import Token
 from paravec.vocab import Vocabulary
@@ -29,22 +31,25 @@ Losses = dict[str, list[float]]  # of every epoch, by the model's name
 
 @dataclass
 class Fitted:
-    """The models of a fit with all they need. `ids` is None, and documents are, if they were not saved."""
+    """The models of a fit with all they need. `documents` is None if they were not saved."""
 
     settings: Settings
     seed: int
     vocabulary: Vocabulary
     corpus: CorpusFacts
     models: list[Model]
-    ids: Sequence[DocumentId] | None
+    documents: Documents | None
     losses: Losses = field(default_factory=dict)
     validation_losses: Losses = field(default_factory=dict)
     kept_epochs: dict[str, int] = field(default_factory=dict)  # from 1, by the model's name
+    origin: tuple[Path, str] | None = None  # the folder it was opened from, and the identity it has there
+    continued: int = 0  # how often it was trained further
+    _index: Index | None = field(default=None, init=False, repr=False, compare=False)
     _engine: tuple[Settings, Engine] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the engine, which may hold a part of a device."""
-        return self.__dict__ | {"_engine": None}
+        """Without the engine, which may hold a part of a device, and the index, which is no Python object."""
+        return self.__dict__ | {"_engine": None, "_index": None}
 
     def release(self) -> None:
         """Gives back what an engine keeps for the next call."""
@@ -92,43 +97,107 @@ class Fitted:
         for chunk, ids in encode_blocks(source, self.vocabulary, settings):
             yield ids, self.infer(Corpus(*chunk), settings)
 
+    def inferred(self, X: Any, ids: Sequence[DocumentId] | None = None, now: Settings | None = None) -> Segment:
+        """New documents to be added, with their vectors."""
+        settings, documents = now or self.settings, self.known_documents()
+        corpus, own = encode_known(X, ids, self.vocabulary, settings)
+        labels = documents.numbers(len(corpus)) if own is None else own
+        documents.refuse(labels)
+        inference.warn_of_unknown(corpus, labels)
+        vectors = self.infer(corpus, settings)
+        return Segment(tuple(np.ascontiguousarray(part) for part in self._halves(vectors)), labels)
+
+    def _halves(self, vectors: NDArray[np.float32]) -> list[NDArray[np.float32]]:
+        return np.split(vectors, len(self.models), axis=1)
+
     def similar(
-        self, query: Any = None, k: int = 10, id: DocumentId | None = None, now: Settings | None = None
-    ) -> list[tuple[DocumentId, float]]:
-        """The `k` documents nearest to a text, a list of tokens, a vector, or the document with an `id`."""
+        self,
+        query: Any = None,
+        k: int | None = None,
+        id: DocumentId | None = None,
+        among: Iterable[DocumentId] | None = None,
+        approximate: bool = False,
+        now: Settings | None = None,
+    ) -> Any:
+        """The `k` documents nearest to a text, a list of tokens, a vector, or the document with an `id`.
+
+        For a matrix of vectors, a list for each.
+        """
         if (query is None) == (id is None):
             raise ValueError("similar needs a query or an id, and not both")
-        check_k(k)
-        parts = self.document_parts()
+        documents = self.known_documents()
+        k = checked_k(k, len(documents), "documents")
         leave_out: list[int] = []
         if id is not None:
-            row = self.row(id)
-            vector, leave_out = np.concatenate([part[row] for part in parts]), [row]
-            if not vector.any():
+            leave_out = [documents.row(id)]
+            queries = np.hstack([documents.vectors(part, np.array(leave_out)) for part in range(len(self.models))])
+            if not queries.any():
                 raise ValueError(f"the document with the id {id!r} has no word the model knows: nothing is near")
         else:
-            vector = self._vector(query, now or self.settings)
-        found = search.nearest(parts, np.split(vector, len(parts)), k, leave_out)
-        return [(self._id(i), score) for i, score in found]
+            queries = self._vectors(query, now or self.settings)
+        rows, scores = self._nearest(queries, k, np.array(leave_out, dtype=np.int64), among, approximate)
+        found = [
+            [(documents.id(row), score) for row, score in zip(*each, strict=True)]
+            for each in zip(rows.tolist(), scores.tolist(), strict=True)
+        ]
+        return found if isinstance(query, np.ndarray) and query.ndim == 2 else found[0]
 
-    def _vector(self, query: Any, settings: Settings) -> NDArray[np.floating]:
+    def _nearest(
+        self,
+        queries: NDArray[np.floating],
+        k: int,
+        leave_out: NDArray[np.int64],
+        among: Iterable[DocumentId] | None,
+        approximate: bool,
+    ) -> search.Found:
+        documents = self.known_documents()
+        if among is not None:
+            rows = np.setdiff1d(documents.rows_of(among), leave_out)
+            places, scores = search.nearest(documents.among(rows), queries, k)
+            return rows[places], scores
+        if approximate:
+            return self.index.nearest(documents, queries, k, leave_out)
+        return search.nearest(documents.segments, queries, k, np.union1d(documents.removed, leave_out))
+
+    @property
+    def index(self) -> Index:
+        """The index that was built, or that lies beside the model."""
+        if self._index is None:
+            if self.origin is None:
+                raise ValueError("there is no index to search approximately; call build_index() first")
+            self._index = Index.open(*self.origin, self.known_documents())
+        return self._index
+
+    def build_index(self, recall: float = 0.95, now: Settings | None = None) -> Index:
+        """An index of all documents that finds `recall` of the ten nearest."""
+        documents = self.known_documents()
+        self._index = Index.build(documents, recall, threads((now or self.settings).n_jobs))
+        return self._index
+
+    def save_index(self, folder: Path, identity: str) -> None:
+        """Writes the index, if one was built here, into the folder of the model; rows must be what they were."""
+        if self._index is not None and not len(self.known_documents().removed):
+            self._index.save(folder, identity)
+
+    def _vectors(self, query: Any, settings: Settings) -> NDArray[np.floating]:
         if isinstance(query, np.ndarray) and query.dtype.kind == "f":
             if not np.isfinite(query).all():
                 raise ValueError("the query vector holds NaN or infinity")
-            if query.shape != (self.n_features,):
+            if query.ndim not in (1, 2) or query.shape[-1] != self.n_features or not len(query):
                 raise ValueError(f"the query has shape {query.shape}; this model's vectors have ({self.n_features},)")
-            return query
+            return np.atleast_2d(query)
         if isinstance(query, int):
             raise TypeError(f"the query {query} is no text; for the document with this id give id={query}")
         corpus = encode([query], self.vocabulary, settings)
         if not len(corpus.tokens):
             raise ValueError("the query has no word the model knows, so nothing is similar to it")
-        found: NDArray[np.floating] = self.infer(corpus, settings)[0]
-        return found
+        return self.infer(corpus, settings)
 
-    def analogy(self, positive: Sequence[Token], negative: Sequence[Token], k: int = 10) -> list[tuple[Token, float]]:
+    def analogy(
+        self, positive: Sequence[Token], negative: Sequence[Token], k: int | None = None
+    ) -> list[tuple[Token, float]]:
         """The `k` words nearest to the sum of `positive` minus the sum of `negative` word vectors (of length 1)."""
-        check_k(k)
+        k = checked_k(k, len(self.vocabulary.words), "words")
         for words in (positive, negative):
             if isinstance(words, str):
                 raise TypeError(f"{words!r} would be taken letter by letter; give a list of words: [{words!r}]")
@@ -138,24 +207,31 @@ class Fitted:
             raise ValueError("no word was given")
         signs = np.array([1.0] * len(positive) + [-1.0] * len(negative), dtype=np.float32)
         query = signs @ search.unit(vectors[rows])
-        return [(self.vocabulary.words[i], score) for i, score in search.nearest([vectors], [query], k, rows)]
+        found, scores = search.nearest([search.Rows((vectors,))], query[None], k, np.unique(rows))
+        return [
+            (self.vocabulary.words[i], score) for i, score in zip(found[0].tolist(), scores[0].tolist(), strict=True)
+        ]
 
-    def document_ids(self) -> Sequence[DocumentId]:
-        """The ids of the training documents."""
-        if self.ids is None:
+    def known_documents(self) -> Documents:
+        """The documents, if they were saved."""
+        if self.documents is None:
             raise ValueError("this model was saved without its documents, so it has none of their ids and vectors")
-        return self.ids
+        return self.documents
 
-    @cached_property
-    def listed_ids(self) -> Sequence[DocumentId]:
-        """The ids as users know them: a list, or what is equal to one."""
-        ids = self.document_ids()
-        return list(ids) if isinstance(ids, range) else ids
+    @property
+    def n_documents(self) -> int:
+        """The number of documents; of a model that has none, of those it was trained on."""
+        return self.corpus.n_documents if self.documents is None else len(self.documents)
 
-    def document_parts(self) -> list[NDArray[np.float32]]:
-        """The vectors of the training documents, of each half for ``dm+dbow``."""
-        self.document_ids()
-        return [model.documents for model in self.models if model.documents is not None]
+    def document_vectors(self) -> NDArray[np.float32]:
+        """The vectors of all documents, read only; not copied if they are one matrix."""
+        documents = self.known_documents()
+        if documents.is_whole and len(self.models) == 1:
+            whole: NDArray[np.float32] = documents.segments[0].parts[0].view()
+        else:
+            whole = np.hstack([np.concatenate(list(documents.blocks(part))) for part in range(len(self.models))])
+        whole.flags.writeable = False
+        return whole
 
     def word_vectors(self) -> NDArray[np.float32]:
         """The word vectors, read only."""
@@ -165,21 +241,6 @@ class Fitted:
                 vectors.flags.writeable = False
                 return vectors
         raise ValueError("model='dbow' has no word vectors; fit with train_words=True, or model='dm'")
-
-    def row(self, id: DocumentId) -> int:
-        """The row of the document with an id."""
-        try:
-            return self.document_ids().index(id)
-        except TensorError as error:  # of a file, which is mapped and was not looked at before
-            raise ModelFormatError(str(error)) from None
-        except ValueError:
-            raise KeyError(f"no document has the id {id!r}; there are {self.corpus.n_documents}") from None
-
-    def _id(self, row: int) -> DocumentId:
-        try:
-            return self.document_ids()[row]
-        except TensorError as error:
-            raise ModelFormatError(f"document {row}: {error}") from None
 
     def _word_row(self, word: Token) -> int:
         try:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paravec import inference, memory
 from paravec.architecture import Architecture
 from paravec.arguments import DocumentId
 from paravec.checkpoint import Checkpoint, Checkpoints, Start, check_checkpoint_target
 from paravec.corpus import EncodedCorpus
-from paravec.corpus.encode import checked, corpus_of, encode_source, source_of
+from paravec.corpus.encode import checked, corpus_of, encode_known, encode_source, source_of
+from paravec.documents import Documents, Segment
 from paravec.engines import engine_for, on_gpu
 from paravec.engines.base import Tables
 from paravec.fitted import Fitted
+from paravec.growth import bring_over, grown
 from paravec.initial import GivenWords, initial_model
 from paravec.progress import Bars, Sight
 from paravec.settings import Settings
@@ -65,6 +68,14 @@ def place_of(path: str | os.PathLike[str] | None, resume: bool, settings: Settin
 
 
 @dataclass(frozen=True)
+class Begun:
+    """A fitted model that training goes on from, and where its targets are in the vocabulary now."""
+
+    fitted: Fitted
+    places: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
 class Job:
     """What is to be fitted: settings that are settled, and the corpus to learn from."""
 
@@ -72,6 +83,7 @@ class Job:
     seed: int
     corpus: EncodedCorpus
     given: GivenWords | None = None
+    begun: Begun | None = None
 
     @staticmethod
     def of(
@@ -136,22 +148,66 @@ def fit(
         sight.end(training)
         if settings.refit_documents:
             training.model.documents = None  # makes room
-    ids = job.corpus.ids
     fitted = Fitted(
         settings,
         job.seed,
         vocabulary,
         start.corpus,
         [run.model for run in runs],
-        ids if job.corpus.path is not None or isinstance(ids, range) else list(ids),
+        None,
         {run.model.architecture.model: run.state.losses for run in runs},
         {run.model.architecture.model: run.state.validation_losses for run in runs},
         {run.model.architecture.model: run.state.kept_epoch for run in runs},
     )
-    inference.warn_of_unknown(documents, ids)
-    if settings.refit_documents:
-        _refit(fitted, job, sight)
+    inference.warn_of_unknown(documents, job.corpus.ids)
+    _give_documents(fitted, job, sight)
     return fitted
+
+
+def go_on(
+    fitted: Fitted,
+    settings: Settings,
+    X: Any,
+    ids: Sequence[DocumentId] | None,
+    grow: bool,
+    sight: Sight,
+    callbacks: Iterable[Callback] = (),
+) -> Fitted:
+    """Trains a fitted model further, on other documents, which become its documents."""
+    known = fitted.vocabulary
+    if grow and settings.output == "hs":
+        raise ValueError(
+            "grow_vocabulary=True, but with output='hs' new words change the Huffman tree, whose nodes would no longer "
+            "mean what was learned; fit anew, or leave it out"
+        )
+    if grow:
+        growth = grown(known, _all_words(X, ids, settings), settings)
+        corpus, places = growth.corpus, growth.places
+    else:
+        documents, own = encode_known(X, ids, known, settings)
+        labels = range(len(documents)) if own is None else own
+        corpus, places = EncodedCorpus(documents, known, labels, settings.encoding), np.arange(known.size)
+    if not len(corpus.documents.tokens):
+        raise ValueError(f"none of the {len(corpus)} documents has a word the model knows; use grow_vocabulary=True")
+    job = Job(settings, fitted.seed, corpus, begun=Begun(fitted, places))
+    further = fit(job, sight, callbacks)
+    for name in further.losses:
+        further.kept_epochs[name] += len(fitted.losses[name])
+        further.losses[name][:0] = fitted.losses[name]
+        further.validation_losses[name][:0] = fitted.validation_losses[name]
+    further.continued = fitted.continued + 1
+    return further
+
+
+def _all_words(X: Any, ids: Sequence[DocumentId] | None, settings: Settings) -> EncodedCorpus:
+    """Documents in the ids of all their words; an encoded corpus has its own."""
+    corpus = corpus_of(X)
+    if corpus is None:
+        every = replace(settings.encoding, min_count=1, max_vocab=None, ngrams=1)
+        return encode_source(source_of(X), every, None, None, checked(ids, X), None)
+    if ids is not None:
+        raise ValueError("ids are given, but an encoded corpus has its own; leave ids out")
+    return corpus
 
 
 def _training(job: Job, architecture: Architecture, run: Run | None) -> Training:
@@ -166,8 +222,23 @@ def _training(job: Job, architecture: Architecture, run: Run | None) -> Training
         run = Run(
             initial_model(architecture, vocabulary, tables, len(corpus), job.seed, job.given, settings.freeze_words)
         )
+        if job.begun is not None:
+            old = next(model for model in job.begun.fitted.models if model.architecture.model == architecture.model)
+            bring_over(old, run.model, job.begun.places, len(job.begun.fitted.vocabulary.words))
     engine = engine_for(settings, training=True)
     return Training(engine, run, corpus, tables, settings, job.seed, held_out)
+
+
+def _give_documents(fitted: Fitted, job: Job, sight: Sight) -> None:
+    """The vectors that training has left, or inferred ones."""
+    ids = job.corpus.ids
+    if job.settings.refit_documents:
+        _refit(fitted, job, sight)
+    parts = tuple(model.documents for model in fitted.models if model.documents is not None)
+    for model in fitted.models:
+        model.documents = None
+    labels = ids if job.corpus.path is not None or isinstance(ids, range) else list(ids)
+    fitted.documents = Documents((Segment(parts, labels),))
 
 
 def _refit(fitted: Fitted, job: Job, sight: Sight) -> None:

@@ -68,9 +68,10 @@ def replacing(target: Path) -> Iterator[Path]:
             yield fresh
         _open_to_others(fresh)
         for folder in (fresh, *(path for path in fresh.rglob("*") if path.is_dir())):
-            _sync(folder)
-        _put_in_place(fresh, target)
-        _sync(target.parent)
+            sync(folder)
+        with locked(target):
+            _put_in_place(fresh, target)
+        sync(target.parent)
 
 
 @contextmanager
@@ -84,7 +85,7 @@ def new_file(target: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(folder / "file", target)
-    _sync(target.parent)
+    sync(target.parent)
 
 
 @contextmanager
@@ -139,6 +140,24 @@ def _locked(folder: Path, how: int) -> int:
     return handle
 
 
+@contextmanager
+def locked(target: Path) -> Iterator[None]:
+    """While this lasts, no other process replaces the folder at a place, or changes it under a lock."""
+    lock = None
+    while fcntl is not None and lock is None and target.is_dir():
+        try:
+            lock = _locked(target, fcntl.LOCK_EX)
+        except FileNotFoundError:
+            continue  # another one has been put in its place
+        except OSError:
+            break  # a file system without locks
+    try:
+        yield
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
 def _sweep(target: Path) -> None:
     """Removes the temporary folders of processes that were killed: their locks are free."""
     if fcntl is None:
@@ -161,11 +180,11 @@ def _discard(folder: Path, target: Path) -> None:
 
 
 @contextmanager
-def watched(folder: Path) -> Iterator[Callable[[], bool]]:
-    """Tells whether a folder was replaced by another while it was read, file by file."""
-    handle = os.open(folder, os.O_RDONLY)  # while it is open, no other folder can be taken for it
+def watched(path: Path) -> Iterator[Callable[[], bool]]:
+    """Tells whether a folder, or a file of it, was replaced by another while the folder was read, file by file."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # while it is open, no other is taken for it
     try:
-        yield lambda: not (folder.exists() and os.path.samestat(os.fstat(handle), os.stat(folder)))
+        yield lambda: not (path.exists() and os.path.samestat(os.fstat(handle), os.stat(path)))
     finally:
         os.close(handle)
 
@@ -177,7 +196,7 @@ def remove(path: str | os.PathLike[str]) -> None:
     if target.is_dir():
         with _temporary(target) as folder:
             os.replace(target, folder / "removed")
-        _sync(target.parent)
+        sync(target.parent)
 
 
 def _put_in_place(fresh: Path, target: Path) -> None:
@@ -233,7 +252,7 @@ def _open_to_others(folder: Path) -> None:
     example.rmdir()
 
 
-def _sync(folder: Path) -> None:
+def sync(folder: Path) -> None:
     """A new name is on disk when its folder is."""
     try:
         handle = os.open(folder, os.O_RDONLY)

@@ -18,11 +18,8 @@ _LARGEST = 1 << 24  # bytes; the losses of half a million epochs
 
 def write(path: Path, format: str, version: int, about: Mapping[str, Any]) -> None:
     """Writes what a folder is, and sees it to disk."""
-    text = json.dumps(
-        {"format": format, "version": version, "paravec": __version__, **about},
-        indent=1,
-        allow_nan=False,
-    ).encode()
+    head = {"format": format, "version": version, "paravec": __version__}
+    text = json.dumps({**head, **about, **head}, indent=1, allow_nan=False).encode()
     if len(text) > _LARGEST:
         raise ValueError(f"{path.name} would have {len(text)} bytes, and {_LARGEST} are allowed")
     with open(path, "wb") as file:
@@ -42,10 +39,11 @@ def read(path: Path, format: str, version: int, error: type[ValueError], remedy:
     if not isinstance(about, dict) or about.get("format") != format:
         raise error(f"{path} does not describe a {format}")
     found = about.get("version")
-    if found != version or isinstance(found, bool):
-        newer = isinstance(found, int) and found > version
+    if type(found) is not int or not 1 <= found <= version:
+        newer = type(found) is int and found > version
         advice = f"; it was written by paravec {about.get('paravec')!s:.20}, which is newer" if newer else ""
-        raise error(f"{path.parent} has format version {found!r:.20}; this version of paravec reads {version}{advice}")
+        known = "1" if version == 1 else f"1 to {version}"
+        raise error(f"{path.parent} has format version {found!r:.20}; this version of paravec reads {known}{advice}")
     return about
 
 

@@ -9,8 +9,8 @@ import hashlib
 import json
 import os
 import warnings
-import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -18,39 +18,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paravec import _core, manifest, parameters, tensors
+from paravec import _core, manifest, parameters, segments, tensors
 from paravec.architecture import Architecture
 from paravec.arguments import DocumentId
 from paravec.checkpoint import FREE, Start
 from paravec.corpus import CorpusFacts
-from paravec.corpus.labels import LabelIndex, Labels, packed
+from paravec.corpus.labels import Labels, packed
+from paravec.documents import Documents
 from paravec.errors import ModelFormatError
 from paravec.fitted import Fitted, Losses
-from paravec.folders import check_target, replacing, watched
+from paravec.folders import check_target, locked, replacing, sync, watched
 from paravec.model import Model
 from paravec.settings import BEFORE, Settings
 from paravec.text import Tokenizer
 from paravec.vocab import Vocabulary
 
 FORMAT = "paravec model"
-VERSION = 1
+VERSION = 2
 MANIFEST = "settings.json"
-_VOCABULARY, _MODEL, _DOCUMENTS, _IDS = (f"{x}.safetensors" for x in ("vocabulary", "model", "documents", "ids"))
+_VOCABULARY, _MODEL = "vocabulary.safetensors", "model.safetensors"
+_NEXT = ".settings.json.next"  # a manifest before it takes the place of the one that is there
 
 
 def save(fitted: Fitted, path: str | os.PathLike[str], documents: bool = True) -> None:
     """Writes to a new folder beside `path`, and puts it in its place when it is complete."""
-    with_documents = documents and fitted.ids is not None
+    kept = fitted.documents if documents else None
+    ids = None if kept is None else kept.segments[0].ids if kept.is_whole else kept.ids
     with replacing(check_model_target(path)) as folder:
         files = {_VOCABULARY: tensors.write(folder / _VOCABULARY, _vocabulary_arrays(fitted.vocabulary), checksum=True)}
         for place, model in zip(_places(fitted.settings), fitted.models, strict=True):
             (folder / place).mkdir(exist_ok=True)
             arrays = {name: array for name, array in model.arrays().items() if name != "documents"}
             files[str(place / _MODEL)] = tensors.write(folder / place / _MODEL, arrays, checksum=True)
-        about = _about(fitted, files, with_documents)
-        if with_documents:
-            _write_documents(folder, fitted, about["identity"])
-        manifest.write(folder / MANIFEST, FORMAT, VERSION, about)
+        about = _about(fitted, files, ids)
+        if kept is not None and ids is not None:
+            segments.write_first(folder, _halves(fitted.settings), kept, ids, about["identity"])
+            fitted.save_index(folder, about["identity"])
+        manifest.write(folder / MANIFEST, FORMAT, _version(about), about)
 
 
 def check_model_target(path: str | os.PathLike[str]) -> Path:
@@ -69,8 +73,16 @@ def _places(settings: Settings) -> list[Path]:
     return [Path()] if len(names) == 1 else [Path(name) for name in names]
 
 
-def _about(fitted: Fitted, files: dict[str, int], with_documents: bool) -> dict[str, Any]:
-    ids = fitted.ids if with_documents else None
+def _halves(settings: Settings) -> dict[Path, Architecture]:
+    return dict(zip(_places(settings), settings.architectures(), strict=True))
+
+
+def _version(about: Mapping[str, Any]) -> int:
+    """The first version whose programs read a model rightly: documents beside those of its corpus are new in 2."""
+    return 2 if "n_documents" in about else 1
+
+
+def _about(fitted: Fitted, files: dict[str, int], ids: Sequence[DocumentId] | None) -> dict[str, Any]:
     about = {
         "settings": fitted.settings.as_dict(),
         "seed": fitted.seed,
@@ -80,18 +92,19 @@ def _about(fitted: Fitted, files: dict[str, int], with_documents: bool) -> dict[
         "n_ngrams": len(fitted.vocabulary.prefix),
         "integer_words": isinstance(fitted.vocabulary.words[0], int),
         "crc32": {name: f"{value:08x}" for name, value in files.items()},
-        "documents": with_documents,
-        "first_number": ids.start if isinstance(ids, range) else None,
-        "integer_ids": ids is not None and isinstance(ids[0], int),
-        "ids_crc32": None if ids is None else _crc32_of(ids),
+        "documents": ids is not None,
+        **segments.told(() if ids is None else ids),
+        "ids_crc32": None if ids is None else segments.crc32_of(ids),
     }
     identity = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
     return {
         "identity": identity,
         **about,
+        **({} if ids is None or len(ids) == fitted.corpus.n_documents else {"n_documents": len(ids)}),
         "loss_history": fitted.losses,
         "validation_history": fitted.validation_losses,
         "kept_epoch": fitted.kept_epochs,
+        "continued": fitted.continued,
     }
 
 
@@ -102,28 +115,6 @@ def _vocabulary_arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _crc32_of(ids: Sequence[DocumentId]) -> str:
-    if isinstance(ids, range):
-        return f"{zlib.crc32(np.array([ids.start, ids.stop]).data):08x}"
-    value = 0
-    for array in packed("ids", ids).values():
-        value = zlib.crc32(np.ascontiguousarray(array).data, value)
-    return f"{value:08x}"
-
-
-def _write_documents(folder: Path, fitted: Fitted, identity: str) -> None:
-    """The vectors, and ids with an index from ids to rows; ids that are numbers in a row have no file."""
-    belongs, ids = {"identity": identity}, fitted.document_ids()
-    for place, model in zip(_places(fitted.settings), fitted.models, strict=True):
-        assert model.documents is not None
-        half = {**belongs, "model": model.architecture.model}
-        tensors.write(folder / place / _DOCUMENTS, {"documents": model.documents}, half)
-    if not isinstance(ids, range):
-        arrays = packed("ids", ids)
-        index = LabelIndex.of(Labels(arrays["ids"], arrays.get("ids_offsets")))
-        tensors.write(folder / _IDS, {**arrays, "ids_keys": index.keys, "ids_rows": index.rows}, belongs)
-
-
 def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Fitted:
     """Opens what :func:`save` wrote, and refuses anything else. Documents and their ids are mapped, not read."""
     if tokenizer is not None and not callable(tokenizer):
@@ -132,13 +123,13 @@ def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Fi
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no model folder at {folder}")
     while True:
-        with watched(folder) as was_replaced:
+        with watched(folder / MANIFEST if (folder / MANIFEST).is_file() else folder) as was_replaced:
             try:
                 return _opened(folder, tokenizer)
             except ModelFormatError:
                 if not was_replaced():
                     raise
-        # Another process has put another model in its place meanwhile, and files of both were met.
+        # Another process has put another model in its place, or changed its documents, and files of both were met.
 
 
 def _opened(folder: Path, tokenizer: Tokenizer | None) -> Fitted:
@@ -169,21 +160,21 @@ def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) ->
         _read_model(folder, place, architecture, vocabulary, about)
         for place, architecture in zip(_places(settings), settings.architectures(), strict=True)
     ]
-    ids = None
+    documents = None
     if _truth(about, "documents"):
-        for place, model in zip(_places(settings), models, strict=True):
-            model.documents = _read_documents(folder / place / _DOCUMENTS, model.architecture, facts, about)
-        ids = _read_ids(folder, facts, about)
+        documents = segments.read(folder, _halves(settings), about)
     return Fitted(
         settings,
-        _count(about, "seed"),
+        segments.count(about, "seed"),
         vocabulary,
         facts,
         models,
-        ids,
+        documents,
         _losses(about["loss_history"], settings),
         _losses(about["validation_history"], settings),
-        {a.model: _count(about["kept_epoch"], a.model) for a in settings.architectures()},
+        {a.model: segments.count(about["kept_epoch"], a.model) for a in settings.architectures()},
+        (folder.absolute(), str(about["identity"])),
+        segments.count({"continued": 0, **about}, "continued"),
     )
 
 
@@ -212,13 +203,6 @@ def _missing_tokenizer(text: str) -> list[str]:
     )
 
 
-def _count(about: dict[str, Any], name: str) -> int:
-    value = about[name]
-    if type(value) is not int or not 0 <= value < 2**63:
-        raise ValueError(f"{name} is {value!r:.40}")
-    return value
-
-
 def _truth(about: dict[str, Any], name: str) -> bool:
     if type(about[name]) is not bool:
         raise ValueError(f"{name} is {about[name]!r:.40}")
@@ -233,8 +217,8 @@ def _losses(told: Any, settings: Settings) -> Losses:
 
 
 def _read_vocabulary(folder: Path, about: dict[str, Any]) -> Vocabulary:
-    n_words, n_ngrams = _count(about, "n_words"), _count(about, "n_ngrams")
-    expected: dict[str, Any] = {"counts": ("int64", (n_words + n_ngrams,)), **_labels("words", n_words, about)}
+    n_words, n_ngrams = segments.count(about, "n_words"), segments.count(about, "n_ngrams")
+    expected: dict[str, Any] = {"counts": ("int64", (n_words + n_ngrams,)), **segments.labels("words", n_words, about)}
     if n_ngrams:
         expected |= {"prefix": ("int32", (n_ngrams,)), "last": ("int32", (n_ngrams,))}
     arrays = _verified(folder, _VOCABULARY, about, expected)
@@ -247,13 +231,6 @@ def _read_vocabulary(folder: Path, about: dict[str, Any]) -> Vocabulary:
     )
     vocabulary.check()
     return vocabulary
-
-
-def _labels(name: str, count: int, about: dict[str, Any]) -> dict[str, Any]:
-    """The arrays of words or ids: integers, or text with offsets."""
-    if about[f"integer_{name}"]:
-        return {name: ("int64", (count,))}
-    return {name: ("uint8", (None,)), f"{name}_offsets": ("int64", (count + 1,))}
 
 
 def _verified(
@@ -279,30 +256,32 @@ def _read_model(
     return Model(architecture, None, words, arrays["outputs"], bias, trainable)
 
 
-def _belonging(
-    path: Path, about: dict[str, Any], expected: parameters.Expected, half: str | None = None
-) -> dict[str, Any]:
-    """The arrays of a file that is mapped, and says to which model it belongs."""
-    arrays, metadata = parameters.read(path, expected)
-    if metadata.get("identity") != about["identity"] or metadata.get("model") != half:
-        raise ModelFormatError(f"{path} belongs to another model")
-    return arrays
+def change(path: str | os.PathLike[str], identity: str, how: Callable[[Documents], Documents]) -> Documents:
+    """Changes the documents of a saved model: new files, and then, in one step, a manifest that names them.
 
-
-def _read_documents(path: Path, architecture: Architecture, facts: CorpusFacts, about: dict[str, Any]) -> Any:
-    shape = (facts.n_documents, architecture.vector_size)
-    return _belonging(path, about, {"documents": ("float32", shape)}, architecture.model)["documents"]
-
-
-def _read_ids(folder: Path, facts: CorpusFacts, about: dict[str, Any]) -> Sequence[DocumentId]:
-    if about["first_number"] is not None:
-        first = _count(about, "first_number")
-        return range(first, first + facts.n_documents)
-    keys = "int64" if about["integer_ids"] else "uint64"
-    expected = {"ids_keys": (keys, (facts.n_documents,)), "ids_rows": ("int64", (facts.n_documents,))}
-    arrays = _belonging(folder / _IDS, about, expected | _labels("ids", facts.n_documents, about))
-    index = LabelIndex(arrays["ids_keys"], arrays["ids_rows"])
-    return Labels(arrays["ids"], arrays.get("ids_offsets"), index)
+    What is there is not rewritten, and whoever has mapped it keeps it. Other processes that change the same model wait.
+    """
+    folder = Path(os.path.realpath(path))
+    with locked(folder):
+        about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
+        if about.get("identity") != identity:
+            raise ValueError(f"another model was saved to {folder} meanwhile; begin again")
+        halves = _halves(_settings(folder, about, None))
+        before = segments.read(folder, halves, about)
+        after = how(before)
+        try:
+            new = about | segments.write_later(folder, halves, before, after, about)
+            manifest.write(folder / _NEXT, FORMAT, _version(new), new)
+            sync(folder)
+            os.replace(folder / _NEXT, folder / MANIFEST)
+            sync(folder)
+        except OSError as error:  # a full disk does not say where, or says a name of ours
+            raise OSError(error.errno, error.strerror, str(folder)) from error
+        finally:
+            with suppress(OSError):
+                (folder / _NEXT).unlink()
+            segments.sweep(folder, manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError))
+    return after
 
 
 def is_result(path: str | os.PathLike[str], start: Start, ids: Sequence[DocumentId] | None) -> bool:
@@ -317,5 +296,6 @@ def is_result(path: str | os.PathLike[str], start: Start, ids: Sequence[Document
         and all(theirs.get(name, defaults[name]) == value for name, value in ours.items() if name not in FREE)
         and about.get("seed") == start.seed
         and about.get("corpus") == asdict(start.corpus)
-        and about.get("ids_crc32") == (None if ids is None else _crc32_of(ids))
+        and not about.get("continued")
+        and about.get("ids_crc32") == (None if ids is None else segments.crc32_of(ids))
     )

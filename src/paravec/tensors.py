@@ -12,7 +12,8 @@ import os
 import reprlib
 import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -33,21 +34,41 @@ _PIECE = 1 << 20  # bytes that are copied or checked at once; they stay in the c
 Entry = tuple[np.dtype[Any], tuple[int, ...], int, int]  # of an array: its type, shape, first byte and end
 
 
+@dataclass(frozen=True)
+class Blocks:
+    """An array to be written that is never whole in memory: blocks of its rows."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    blocks: Callable[[], Iterator[NDArray[Any]]]
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of a number."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all."""
+        return self.itemsize * math.prod(self.shape)
+
+
+Writable = Mapping[str, "NDArray[Any] | Blocks"]
+
+
 @overload
 def write(
     path: str | os.PathLike[str],
-    arrays: Mapping[str, NDArray[Any]],
+    arrays: Writable,
     metadata: Mapping[str, str] | None = None,
     *,
     checksum: Literal[True],
 ) -> int: ...
 @overload
-def write(
-    path: str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None
-) -> None: ...
+def write(path: str | os.PathLike[str], arrays: Writable, metadata: Mapping[str, str] | None = None) -> None: ...
 def write(
     path: str | os.PathLike[str],
-    arrays: Mapping[str, NDArray[Any]],
+    arrays: Writable,
     metadata: Mapping[str, str] | None = None,
     *,
     checksum: bool = False,
@@ -87,7 +108,7 @@ def crc32(path: str | os.PathLike[str]) -> int:
     return value
 
 
-def _header(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None) -> NDArray[np.uint8]:
+def _header(arrays: Writable, metadata: Mapping[str, str] | None) -> NDArray[np.uint8]:
     about: dict[str, Any] = {_METADATA: dict(metadata)} if metadata else {}
     begin = 0
     for name, array in arrays.items():
@@ -106,8 +127,12 @@ def _header(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | No
     return np.frombuffer(len(text).to_bytes(8, "little") + text, dtype=np.uint8)
 
 
-def _pieces(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
+def _pieces(array: NDArray[Any] | Blocks) -> Iterator[NDArray[Any]]:
     """The numbers of an array in order, little-endian, a piece at a time, whatever its strides."""
+    if isinstance(array, Blocks):
+        for block in array.blocks():
+            yield from _pieces(block)
+        return
     little = array.dtype.newbyteorder("<")
     if array.flags.c_contiguous and array.dtype == little:
         flat = array.reshape(-1)

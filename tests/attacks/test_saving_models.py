@@ -79,8 +79,8 @@ def test_of_processes_that_save_to_one_place_one_wins_whole_and_readers_find_a_w
         loads += 1
         size = model.settings.vector_size
         seen.add(size)
-        assert {id.split()[0] for id in model.document_ids()} == {"id" if size == 5 else str(size)}
-        assert all(part.shape == (12, size) for part in model.document_parts())
+        assert {id.split()[0] for id in model.known_documents().ids} == {"id" if size == 5 else str(size)}
+        assert all(part.shape == (12, size) for part in model.known_documents().segments[0].parts)
     assert all(run.wait() == 0 for run in runs)
     for run in runs:
         run.stdin.close()

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from paravec import __version__
-from paravec.cli import demo, encode, export, infer, info, reproduce, similar, train, words
+from paravec.cli import add, demo, encode, export, index, infer, info, remove, reproduce, similar, train, words
 
 app = typer.Typer(
     name="paravec",
@@ -33,7 +33,7 @@ def _about(
         raise typer.Exit
 
 
-for verb in (encode, train, infer, similar, words, info, export, demo, reproduce):
+for verb in (encode, train, infer, add, remove, index, similar, words, info, export, demo, reproduce):
     verb.register(app)
 
 

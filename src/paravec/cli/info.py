@@ -72,12 +72,12 @@ def _of_model(path: str) -> dict[str, Any]:
     fitted = store.load(path)
     return {
         "what": store.FORMAT,
-        "documents": fitted.corpus.n_documents,
+        "documents": fitted.n_documents,
         "tokens": fitted.corpus.n_tokens,
         "words": len(fitted.vocabulary.words),
         "n_ngrams": len(fitted.vocabulary.prefix),
         "dimensions": fitted.n_features,
-        "document_vectors": fitted.ids is not None,
+        "document_vectors": fitted.documents is not None,
         "seed": fitted.seed,
         "learning_rates": {
             a.model: [fitted.settings.rate(a), fitted.settings.last_rate(a)] for a in fitted.settings.architectures()

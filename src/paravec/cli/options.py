@@ -19,7 +19,7 @@ INPUT_HELP = (
 )
 Input = Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)]
 ModelFolder = Annotated[str, typer.Argument(metavar="MODEL", help="a model's folder")]
-HowMany = Annotated[int, typer.Option("-k", min=1, help="how many")]
+HowMany = Annotated[int | None, typer.Option("-k", min=1, help="how many; ten, or all if there are less")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="print nothing but errors")]
 CorpusOrInput = Annotated[
     str, typer.Argument(metavar="INPUT", help=f"a corpus made by paravec encode, or {INPUT_HELP}")

@@ -20,11 +20,13 @@ def similar(
     text: Annotated[
         str | None, typer.Argument(help="a text to find similar documents for; - for standard input")
     ] = None,
-    id: Annotated[str | None, typer.Option(help="the id of a training document instead of a text")] = None,
-    k: options.HowMany = 10,
+    id: Annotated[str | None, typer.Option(help="the id of a document instead of a text")] = None,
+    among: Annotated[str | None, typer.Option(help="a file of ids, one a line: look at these documents only")] = None,
+    approximate: Annotated[bool, typer.Option("--approximate", help="ask the index of paravec index")] = False,
+    k: options.HowMany = None,
     as_json: Annotated[bool, typer.Option("--json", help="print a JSON line a document")] = False,
 ) -> None:
-    """Prints the training documents nearest to TEXT, or to the document with an id: score, tab, id."""
+    """Prints the documents nearest to TEXT, or to the document with an id: score, tab, id."""
     if (text is None) == (id is None):
         raise typer.BadParameter("give a TEXT or an --id, and not both")
     from paravec import store
@@ -32,5 +34,10 @@ def similar(
     fitted = store.load(model)
     if text == "-":
         text = sys.stdin.read()
-    wanted = None if id is None else options.as_kept(id, fitted.document_ids()[0])
-    options.print_scores(fitted.similar(text, k, wanted), "id", as_json)
+    example = 0 if fitted.known_documents().has_integer_ids else ""
+    wanted = None if id is None else options.as_kept(id, example)
+    some = None
+    if among is not None:
+        with open(among, encoding="utf-8") as file:
+            some = [options.as_kept(line, example) for line in file.read().splitlines()]
+    options.print_scores(fitted.similar(text, k, wanted, some, approximate), "id", as_json)

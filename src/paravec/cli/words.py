@@ -18,7 +18,7 @@ def words(
     model: options.ModelFolder,
     positive: Annotated[list[str], typer.Argument(metavar="WORD...", help="a word, or several to be added")],
     negative: Annotated[list[str] | None, typer.Option(help="a word to be taken away; may be repeated")] = None,
-    k: options.HowMany = 10,
+    k: options.HowMany = None,
     as_json: Annotated[bool, typer.Option("--json", help="print a JSON line a word")] = False,
 ) -> None:
     """Prints the words nearest to a word, or to the sum of some minus others: score, tab, word."""

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from paravec.arguments import DocumentId, checked_ids
-from paravec.corpus import EncodedCorpus
+from paravec.corpus import Corpus, EncodedCorpus
 from paravec.corpus.documents import as_source
-from paravec.corpus.encoder import Encoder, MemorySpool, Tell, joined
+from paravec.corpus.encoder import Chunk, Encoder, MemorySpool, Tell, encode_blocks, in_ids_of, joined
 from paravec.corpus.folder import encode_to_folder, is_corpus, open_corpus
-from paravec.corpus.labels import packed
+from paravec.corpus.labels import LabelCollector, packed
 from paravec.progress import Bars
 from paravec.settings import Encoding, threads
 from paravec.sources import Source, read
-from paravec.vocab import GivenVocabulary
+from paravec.vocab import GivenVocabulary, Vocabulary
 
 
 def encode(
@@ -77,6 +77,37 @@ def encode_source(
     encoder.read(source)
     labels, known = encoder.ids(), encoder.vocabulary()
     return EncodedCorpus(joined(encoder.encoded(), threads(encoding.n_jobs)), known, labels, encoding)
+
+
+def encode_known(
+    X: Any, ids: Sequence[DocumentId] | None, vocabulary: Vocabulary, encoding: Encoding
+) -> tuple[Corpus, Sequence[DocumentId] | None]:
+    """Documents in the ids of a vocabulary, and their own ids; None if they are just numbered."""
+    encoded = corpus_of(X)
+    source = None if encoded is not None else source_of(X)  # refuses what is none
+    given = checked(ids, X)
+    if encoded is not None:
+        if given is not None:
+            raise ValueError("ids are given, but an encoded corpus has its own; leave ids out")
+        own = None if isinstance(encoded.ids, range) else list(encoded.ids)
+        return in_ids_of(encoded, vocabulary, encoding), own
+    assert source is not None
+    labels = LabelCollector()
+    chunks: list[Chunk] = []
+    first = 0
+    for chunk, some in encode_blocks(source, vocabulary, encoding):
+        chunks.append(chunk)
+        if some is not None:
+            labels.add(some, lambda i, first=first: f"document {first + i}")  # type: ignore[misc]
+        first += len(chunk[1]) - 1
+    if not chunks:
+        raise ValueError(f"{source.name} holds no document; give at least one")
+    corpus = joined(chunks, threads(encoding.n_jobs))
+    if given is None:
+        return corpus, labels.labels().tolist() if len(labels) else None
+    if len(labels):
+        raise ValueError("ids are given, but the source has ids of its own; leave one of them out")
+    return corpus, checked_ids(given, len(corpus))
 
 
 def checked(ids: Sequence[DocumentId] | None, X: Any) -> list[DocumentId] | None:

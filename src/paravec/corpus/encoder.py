@@ -249,21 +249,45 @@ class Encoder:
         return vocabulary
 
     def _with_ngrams(self, words: Vocabulary) -> Vocabulary:
-        settings = self._encoding
-        limit = settings.max_unique * _NGRAMS_A_WORD
-        counter = _core.NgramCounter(len(words.words), self._threads, limit)
-        forgotten = _Forgotten("n-grams", limit, settings)
-        found = []
-        for n in range(2, settings.ngrams + 1):
-            done = 0
-            for tokens, offsets in self._spool:
-                counter.add(_core.renumber(tokens, self._ids, self._threads), offsets)
-                forgotten.announce(counter.pruned)
-                done += len(offsets) - 1
-                self._tell(f"counting {n}-grams", done, self._spool.n_documents, "documents")
-            found.append(counter.close(settings.ngram_floor))
-        forgotten.tell(counter.pruned)
-        return words.with_ngrams(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        def tell(n: int, done: int) -> None:
+            self._tell(f"counting {n}-grams", done, self._spool.n_documents, "documents")
+
+        chunks = _Renumbered(self._spool, self._ids, self._threads)
+        return words.with_ngrams(*ngrams_of(chunks, len(words.words), self._encoding, tell))
+
+
+class _Renumbered:
+    """The chunks of a spool in final ids, which may be gone through again and again."""
+
+    def __init__(self, spool: Spool, ids: NDArray[np.int32], n_threads: int) -> None:
+        self._spool, self._ids, self._threads = spool, ids, n_threads
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return ((_core.renumber(tokens, self._ids, self._threads), offsets) for tokens, offsets in self._spool)
+
+
+def ngrams_of(
+    chunks: Iterable[Chunk],
+    n_words: int,
+    encoding: Encoding,
+    tell: Callable[[int, int], None] = lambda n, done: None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The n-grams of documents that occur often enough, as keys (see `Vocabulary.with_ngrams`), and their counts."""
+    limit = encoding.max_unique * _NGRAMS_A_WORD
+    counter = _core.NgramCounter(n_words, threads(encoding.n_jobs), limit)
+    forgotten = _Forgotten("n-grams", limit, encoding)
+    found = []
+    for n in range(2, encoding.ngrams + 1):
+        done = 0
+        for tokens, offsets in chunks:
+            counter.add(tokens, offsets)
+            forgotten.announce(counter.pruned)
+            done += len(offsets) - 1
+            tell(n, done)
+        found.append(counter.close(encoding.ngram_floor))
+    forgotten.tell(counter.pruned)
+    keys, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return keys, counts
 
 
 def _warn_of_replaced(notes: Notes, name: str) -> None:

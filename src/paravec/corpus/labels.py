@@ -27,9 +27,17 @@ class LabelIndex:
     @classmethod
     def of(cls, labels: Labels) -> LabelIndex:
         """The index of labels."""
-        keys = labels.data if labels.offsets is None else _core.fnv1a(labels.data, labels.offsets)
+        keys = labels.keys()
         rows = np.argsort(keys, kind="stable")  # which is also the quicker one
         return cls(keys[rows], rows)
+
+    def may_have(self, keys: NDArray[Any]) -> NDArray[np.bool_]:
+        """For each of some keys, whether it is there."""
+        if not len(self.keys):
+            return np.zeros(len(keys), dtype=np.bool_)
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        found: NDArray[np.bool_] = self.keys[places] == keys
+        return found
 
     def among(self, key: np.int64 | np.uint64) -> Iterator[int]:
         """The rows with a key, which are several when hashes happen to be equal."""
@@ -78,6 +86,11 @@ class Labels(Sequence[DocumentId]):
             raise IndexError(f"there are {len(self)} ids, and none at {i}")
         i = int(i) % len(self)
         return int(self.data[i]) if self.offsets is None else self[i : i + 1][0]
+
+    def keys(self) -> NDArray[Any]:
+        """What an index has them by."""
+        keys: NDArray[Any] = self.data if self.offsets is None else _core.fnv1a(self.data, self.offsets)
+        return keys
 
     def _bytes(self, i: int) -> bytes:
         assert self.offsets is not None
@@ -157,6 +170,12 @@ def packed(name: str, labels: Sequence[DocumentId]) -> dict[str, NDArray[Any]]:
     encoded = [str(label).encode("utf-8", "surrogatepass") for label in labels]
     ends = np.concatenate([[0], np.cumsum([len(each) for each in encoded], dtype=np.int64)])
     return {name: np.frombuffer(b"".join(encoded), dtype=np.uint8), f"{name}_offsets": ends}
+
+
+def as_labels(ids: Sequence[DocumentId]) -> Labels:
+    """Ids in arrays."""
+    arrays = packed("ids", ids)
+    return Labels(arrays["ids"], arrays.get("ids_offsets"))
 
 
 class LabelCollector:

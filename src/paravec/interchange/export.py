@@ -10,7 +10,7 @@ from paravec.fitted import Fitted
 from paravec.folders import check_new, new_file
 from paravec.interchange import word2vec
 from paravec.interchange.arrays import write_npy, write_npz, write_parquet
-from paravec.interchange.vectors import Vectors
+from paravec.interchange.vectors import Vectors, of_documents
 from paravec.sources.columns import pyarrow
 
 FORMATS = {**word2vec.FORMATS, "npy": (".npy",), "npz": (".npz",), "parquet": (".parquet",)}
@@ -33,7 +33,7 @@ def export(fitted: Fitted, path: str | os.PathLike[str], what: str = "documents"
     if chosen == "parquet":
         pyarrow("a .parquet file")
     if what == "documents":
-        vectors = Vectors("id", fitted.document_ids(), fitted.document_parts())
+        vectors = of_documents(fitted.known_documents())
     else:
         vectors = Vectors("word", fitted.vocabulary.words, [fitted.word_vectors()])
     _check_names(vectors, chosen)

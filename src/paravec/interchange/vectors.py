@@ -9,9 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paravec.arguments import DocumentId
+from paravec.documents import Documents
 from paravec.errors import ModelFormatError, TensorError
 
 _BLOCK = 1 << 20  # numbers of a block
+
+
+@dataclass(frozen=True)
+class Half:
+    """The vectors of documents in several segments, as if they were one matrix."""
+
+    documents: Documents
+    part: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As that of an array."""
+        return len(self.documents), self.documents.segments[0].parts[self.part].shape[1]
+
+    def __getitem__(self, some: slice) -> NDArray[np.float32]:
+        return self.documents.vectors(self.part, self.documents.rows[some])
 
 
 @dataclass(frozen=True)
@@ -20,7 +37,7 @@ class Vectors:
 
     what: str  # "id" or "word"
     names: Sequence[DocumentId]
-    parts: Sequence[NDArray[np.float32]]
+    parts: Sequence[NDArray[np.float32] | Half]
 
     def __len__(self) -> int:
         return len(self.names)
@@ -58,3 +75,10 @@ class Vectors:
     def blocks(self) -> Iterator[tuple[Sequence[DocumentId], NDArray[np.float32]]]:
         """Names and vectors, block by block."""
         return zip(self.name_blocks(), self.vector_blocks(), strict=True)
+
+
+def of_documents(documents: Documents) -> Vectors:
+    """Those of all documents of a model, in place where they lie in one piece."""
+    if documents.is_whole:
+        return Vectors("id", documents.segments[0].ids, documents.segments[0].parts)
+    return Vectors("id", documents.ids, [Half(documents, i) for i in range(len(documents.segments[0].parts))])

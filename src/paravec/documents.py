@@ -1,0 +1,236 @@
+"""The documents of a fitted model: vectors and ids, in segments that may be mapped, without those that were removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paravec.arguments import DocumentId
+from paravec.corpus.labels import Labels, as_labels
+from paravec.errors import ModelFormatError, TensorError
+from paravec.search import Rows
+
+MOST_MERGED = 1 << 16  # documents of a segment that was made of smaller ones
+_ROWS_AT_ONCE = 1 << 16
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Segment(Rows):
+    """Some documents in a row: their vectors, and their ids."""
+
+    ids: Sequence[DocumentId] = ()
+    name: str | None = None  # of its file in a model's folder; None if it has none
+
+    @cached_property
+    def _places(self) -> dict[DocumentId, int]:
+        return {id: row for row, id in enumerate(self.ids)}
+
+    def find(self, id: DocumentId) -> int | None:
+        """The row of an id, if it is there."""
+        if isinstance(self.ids, list):
+            return self._places.get(id)
+        try:
+            return self.ids.index(id)
+        except TensorError as error:  # of a file, which is mapped and was not looked at before
+            raise ModelFormatError(str(error)) from None
+        except ValueError:
+            return None
+
+    @property
+    def largest(self) -> int:
+        """The largest id, of those that are integers."""
+        ids = self.ids if isinstance(self.ids, range) else np.asarray(getattr(self.ids, "data", self.ids))
+        return int(max(ids[0], ids[-1]) if isinstance(ids, range) else ids.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """All documents of a model. Rows are counted through all segments, and stay when documents are removed.
+
+    >>> one = Segment((np.eye(2, dtype=np.float32),), ["a", "b"])
+    >>> more = Documents((one,)).adding(Segment((np.ones((1, 2), dtype=np.float32),), ["c"])).removing(["a"])
+    >>> more.ids, more.row("c"), len(more)
+    (['b', 'c'], 2, 2)
+    """
+
+    segments: tuple[Segment, ...]
+    removed: NDArray[np.int64] = field(default_factory=lambda: _NONE)  # rows, ascending
+
+    def __len__(self) -> int:
+        return self.n_rows - len(self.removed)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"segments": self.segments, "removed": self.removed}  # the rest is made again when needed
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The first row of each segment, and the end of the last."""
+        return np.concatenate([[0], np.cumsum([len(segment) for segment in self.segments], dtype=np.int64)])
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, those of removed documents too."""
+        return int(self.starts[-1])
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows of the documents."""
+        return np.delete(np.arange(self.n_rows), self.removed)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all documents lie in one piece."""
+        return len(self.segments) == 1 and not len(self.removed)
+
+    @property
+    def has_integer_ids(self) -> bool:
+        """Whether ids are integers, and not strings."""
+        first = next((segment.ids for segment in self.segments if len(segment)), None)
+        return first is None or isinstance(first, range) or isinstance(first[0], int)
+
+    @cached_property
+    def ids(self) -> Sequence[DocumentId]:
+        """The ids of the documents: a list, or what is equal to one."""
+        if self.is_whole:
+            ids = self.segments[0].ids
+            return list(ids) if isinstance(ids, range) else ids
+        listed = [id for segment in self.segments for id in segment.ids]
+        return [listed[row] for row in self.rows.tolist()] if len(self.removed) else listed
+
+    def find(self, id: DocumentId) -> int | None:
+        """The row of the document with an id, if there is one."""
+        for start, segment in zip(self.starts[-2::-1].tolist(), reversed(self.segments), strict=True):
+            row = segment.find(id)
+            if row is not None and not self._is_removed(start + row):
+                return int(start + row)
+        return None
+
+    def _is_removed(self, row: int) -> bool:
+        place = int(np.searchsorted(self.removed, row))
+        return place < len(self.removed) and int(self.removed[place]) == row
+
+    def row(self, id: DocumentId) -> int:
+        """The row of the document with an id."""
+        found = self.find(id) if isinstance(id, (str, int, np.integer)) else None
+        if found is None:
+            raise KeyError(f"no document has the id {id!r}; there are {len(self)}")
+        return found
+
+    def rows_of(self, ids: Iterable[DocumentId]) -> NDArray[np.int64]:
+        """The rows of the documents with some ids, ascending."""
+        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+            raise TypeError(f"ids={ids!r} is a single id; give a list of them: [{ids!r}]")
+        rows = [self.row(id.item() if isinstance(id, np.generic) else id) for id in ids]
+        return np.unique(np.array(rows, dtype=np.int64))
+
+    def id(self, row: int) -> DocumentId:
+        """The id of the document in a row."""
+        i = int(np.searchsorted(self.starts, row, side="right")) - 1
+        try:
+            return self.segments[i].ids[row - int(self.starts[i])]
+        except TensorError as error:
+            raise ModelFormatError(f"document {row}: {error}") from None
+
+    def vectors(self, part: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """A copy of the vectors in some rows, in ascending order."""
+        ends = np.searchsorted(rows, self.starts)
+        pieces = [
+            segment.parts[part][rows[first:end] - start]
+            for segment, start, first, end in zip(self.segments, self.starts, ends, ends[1:], strict=False)
+            if first < end
+        ]
+        return np.concatenate(pieces) if pieces else np.zeros((0, self.segments[0].parts[part].shape[1]), np.float32)
+
+    def blocks(self, part: int) -> Iterator[NDArray[np.float32]]:
+        """The vectors of the documents, in pieces; not copied where nothing was removed."""
+        for segment, start in zip(self.segments, self.starts.tolist(), strict=False):
+            for first in range(0, len(segment), _ROWS_AT_ONCE):
+                block = segment.parts[part][first : first + _ROWS_AT_ONCE]
+                out = self.removed[np.searchsorted(self.removed, start + first) :]
+                out = out[: np.searchsorted(out, start + first + len(block))]
+                yield np.delete(block, out - (start + first), axis=0) if len(out) else block
+
+    def among(self, rows: NDArray[np.int64]) -> Taken:
+        """Some of the rows, to be searched."""
+        return Taken(self, rows)
+
+    def adding(self, segment: Segment) -> Documents:
+        """With further documents, none of which is there yet.
+
+        Small segments are put together, so that there never are many of them: the last ones, as long as they are no
+        larger than what comes behind them. The first one, which may be large, stays as it is.
+        """
+        self.refuse(segment.ids)
+        kept = list(self.segments)
+        while len(kept) > 1 and len(kept[-1]) <= len(segment) <= MOST_MERGED - len(kept[-1]):
+            if not self._gone_from(len(kept) - 1).isdisjoint(segment.ids):
+                break  # an id that was removed and comes again: no segment has one twice
+            segment = _merged(kept.pop(), segment)
+        return Documents((*kept, segment), self.removed)
+
+    def _gone_from(self, i: int) -> set[DocumentId]:
+        """The ids that were removed from a segment."""
+        first, end = np.searchsorted(self.removed, self.starts[i : i + 2])
+        return {self.segments[i].ids[int(row - self.starts[i])] for row in self.removed[first:end]}
+
+    def refuse(self, ids: Sequence[DocumentId]) -> None:
+        """Refuses ids of another kind than those of the documents, and ids that are there."""
+        if self.n_rows and len(ids) and isinstance(ids[0], int) != self.has_integer_ids:
+            ours, theirs = ("integers", "strings") if self.has_integer_ids else ("strings", "integers")
+            raise ValueError(f"the id {ids[0]!r} is new, but the model's ids are {ours}, not {theirs}; give {ours}")
+        there = [id for id in self._suspects(ids) if self.find(id) is not None]
+        if there:
+            raise ValueError(
+                f"ids must differ, but {len(there)} of the {len(ids)} given {'is' if len(there) == 1 else 'are'} there "
+                f"already, the first {there[0]!r}; give others, or remove the documents that have them"
+            )
+
+    def _suspects(self, ids: Sequence[DocumentId]) -> Sequence[DocumentId]:
+        """Those of some ids that may be there: of mapped segments the indexes tell of all ids at once."""
+        mapped = [segment.ids.lookup for segment in self.segments if isinstance(segment.ids, Labels)]
+        indexes = [index for index in mapped if index is not None]
+        if len(indexes) < len(self.segments) or isinstance(ids, range):
+            return ids
+        keys = as_labels(ids).keys()
+        seen = np.any([index.may_have(keys) for index in indexes], axis=0)
+        return [ids[i] for i in np.flatnonzero(seen).tolist()]
+
+    def numbers(self, count: int) -> range:
+        """Ids for documents that have none: the numbers go on."""
+        if not self.has_integer_ids:
+            raise ValueError("the model's documents have strings for ids, and those to add have none; give ids")
+        first = max((0, *(segment.largest + 1 for segment in self.segments if len(segment))))
+        if first + count > 1 << 63:
+            raise ValueError(f"the largest id is {first - 1}, so further numbers do not fit 64 bits; give ids")
+        return range(first, first + count)
+
+    def removing(self, ids: Iterable[DocumentId]) -> Documents:
+        """Without the documents that have some ids."""
+        return Documents(self.segments, np.union1d(self.removed, self.rows_of(ids)))
+
+
+@dataclass(frozen=True)
+class Taken:
+    """Some rows of documents, taken out in pieces whenever they are gone through."""
+
+    documents: Documents
+    rows: NDArray[np.int64]
+
+    def __iter__(self) -> Iterator[Rows]:
+        for first in range(0, len(self.rows), _ROWS_AT_ONCE):
+            rows = self.rows[first : first + _ROWS_AT_ONCE]
+            n_parts = len(self.documents.segments[0].parts)
+            yield Rows(tuple(self.documents.vectors(part, rows) for part in range(n_parts)))
+
+
+def _merged(one: Segment, other: Segment) -> Segment:
+    parts = tuple(np.concatenate(both) for both in zip(one.parts, other.parts, strict=True))
+    if isinstance(one.ids, range) and isinstance(other.ids, range) and one.ids.stop == other.ids.start:
+        return Segment(parts, range(one.ids.start, other.ids.stop))
+    return Segment(parts, cast(list[DocumentId], [*one.ids, *other.ids]))

@@ -1,0 +1,167 @@
+"""Approximate search: a graph of usearch over the documents, built on request and kept beside the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paravec import manifest, search, segments
+from paravec.documents import Documents
+from paravec.errors import ModelFormatError
+from paravec.folders import replacing
+
+FORMAT = "paravec index"
+VERSION = 1
+FOLDER = "index"
+_NAME, _GRAPH = "index.json", "graph.usearch"
+_AT_ONCE = 1 << 16
+_NONE = np.zeros(0, dtype=np.int64)
+_ASKED = 200  # documents that recall is measured by
+_NEIGHBOURS = 10
+_CANDIDATES = (
+    6  # for each document that is wanted: the graph has numbers of 8 bits, and the best are told by the vectors
+)
+_WIDTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)  # of search: how many candidates are kept on the way
+
+
+@dataclass(frozen=True)
+class Index:
+    """A graph that leads to the nearest of the first `n_rows` rows of documents; rows behind them are looked at all."""
+
+    graph: Any
+    n_rows: int
+    width: int
+    recall: float
+
+    @staticmethod
+    def build(documents: Documents, recall: float, n_threads: int) -> Index:
+        """A graph that is searched so widely that it finds a part of the nearest, `recall`."""
+        if isinstance(recall, bool) or not isinstance(recall, (int, float)) or not 0 < recall <= 1:
+            raise ValueError(f"recall={recall!r} is no part of what is to be found; use 0 < recall <= 1")
+        if not len(documents):
+            raise ValueError("the model has no documents to build an index of")
+        graph = _library().Index(ndim=_width(documents), metric="cos", dtype="i8", connectivity=32, expansion_add=128)
+        asked = _asked(documents)
+        others = np.setdiff1d(documents.rows, asked)
+        for first in range(0, len(others), _AT_ONCE):
+            _add(graph, documents, others[first : first + _AT_ONCE], n_threads)
+        width, found = _measured(graph, documents, asked, recall)  # by queries that the graph does not hold yet
+        _add(graph, documents, asked, n_threads)
+        return Index(graph, documents.n_rows, width, found)
+
+    def nearest(
+        self, documents: Documents, queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64]
+    ) -> search.Found:
+        """As :func:`paravec.search.nearest`, with scores that are exact, of rows of which some may be missed."""
+        out = np.concatenate([documents.removed, leave_out])
+        later = np.arange(self.n_rows, documents.n_rows)
+        if len(out):
+            later = later[~np.isin(later, out)]
+        n_parts = len(documents.segments[0].parts)
+        found = []
+        for query in search.directions(queries, n_parts):
+            rows = self._candidates(query, k, out)
+            rows = np.sort(np.concatenate([rows, later]) if len(later) else rows)
+            taken = search.Rows(tuple(documents.vectors(part, rows) for part in range(n_parts)))
+            scores = taken.cosines(0, len(rows), query[None])[0]
+            best = np.argsort(-scores, kind="stable")[:k]
+            found.append((rows[best], np.clip(scores[best], -1, 1)))
+        least = min(len(rows) for rows, _ in found)
+        return np.stack([rows[:least] for rows, _ in found]), np.stack([scores[:least] for _, scores in found])
+
+    def _candidates(self, direction: NDArray[np.float32], k: int, out: NDArray[np.int64]) -> NDArray[np.int64]:
+        """At least `k` rows that are not `out`, if there are so many."""
+        wanted = min(_CANDIDATES * k, len(self.graph))
+        while wanted:
+            self.graph.expansion_search = max(self.width, wanted)
+            rows: NDArray[np.int64] = self.graph.search(direction, wanted, threads=1).keys.astype(np.int64)
+            if len(out):
+                rows = rows[~np.isin(rows, out)]
+            if len(rows) >= k or wanted >= len(self.graph):
+                return rows
+            wanted = min(4 * wanted, len(self.graph))
+        return _NONE
+
+    def save(self, folder: Path, identity: str) -> None:
+        """Writes it beside the files of a model."""
+        about = {"identity": identity, "n_rows": self.n_rows, "width": self.width, "recall": self.recall}
+        with replacing(folder / FOLDER) as place:
+            self.graph.save(str(place / _GRAPH))
+            about["bytes"] = (place / _GRAPH).stat().st_size
+            manifest.write(place / _NAME, FORMAT, VERSION, about)
+
+    @staticmethod
+    def open(folder: Path, identity: str, documents: Documents) -> Index:
+        """Maps the index beside a model, if it is of these documents."""
+        place = folder / FOLDER
+        if not place.is_dir():
+            raise ValueError(f"there is no index in {folder} to search approximately; build it: paravec index {folder}")
+        about = manifest.read(place / _NAME, FORMAT, VERSION, ModelFormatError)
+        try:
+            kept = segments.count(about, "n_rows"), max(1, segments.count(about, "width")), float(about["recall"])
+            fits = about["identity"] == identity and kept[0] <= documents.n_rows
+            size, expected = (place / _GRAPH).stat().st_size, segments.count(about, "bytes")
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            raise ModelFormatError(f"{place} is damaged: {error}; build it again") from None
+        if not fits:
+            raise ValueError(
+                f"the index in {folder} was built for another model than the one that is there, of {kept[0]} "
+                f"documents; build it again: paravec index {folder}"
+            )
+        graph = _library().Index.restore(str(place / _GRAPH), view=True) if size == expected else None
+        if graph is None or graph.ndim != _width(documents) or len(graph) > kept[0]:
+            raise ModelFormatError(
+                f"{place / _GRAPH} is not the graph of {size} bytes that was written; build it again"
+            )
+        return Index(graph, *kept)
+
+
+def _width(documents: Documents) -> int:
+    return sum(part.shape[1] for part in documents.segments[0].parts)
+
+
+def _directions(documents: Documents, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+    """The vectors of some rows, with halves of length 1."""
+    n_parts = len(documents.segments[0].parts)
+    halves = np.hstack([documents.vectors(part, rows) for part in range(n_parts)])
+    return search.directions(halves, n_parts)
+
+
+def _asked(documents: Documents) -> NDArray[np.int64]:
+    """Some rows, drawn at random."""
+    rng = np.random.default_rng(0)
+    return np.sort(rng.choice(documents.rows, min(_ASKED, len(documents) // 2), replace=False))
+
+
+def _add(graph: Any, documents: Documents, rows: NDArray[np.int64], n_threads: int) -> None:
+    directions = _directions(documents, rows)
+    known = directions.any(axis=1)  # a document without a known word is near to nothing
+    graph.add(rows[known], directions[known], threads=n_threads)
+
+
+def _measured(graph: Any, documents: Documents, asked: NDArray[np.int64], recall: float) -> tuple[int, float]:
+    """How widely the graph is to be searched to find `recall` of what is nearest to some rows, and what is found."""
+    queries = _directions(documents, asked)
+    queries = queries[queries.any(axis=1)]
+    if not len(queries):
+        return _WIDTHS[0], 1.0
+    k = min(_NEIGHBOURS, len(documents) - len(asked))
+    true, _ = search.nearest(documents.segments, queries, k, np.union1d(documents.removed, asked))
+    for width in _WIDTHS:
+        found, _ = Index(graph, documents.n_rows, width, 0.0).nearest(documents, queries, k, asked)
+        shares = np.array([len(np.intersect1d(*both)) / k for both in zip(found, true, strict=True)])
+        if shares.mean() - shares.std() / len(shares) ** 0.5 >= recall:  # others may find a little less
+            break
+    return width, float(shares.mean())
+
+
+def _library() -> Any:
+    try:
+        from usearch import index
+    except ImportError:
+        raise ImportError("approximate search needs usearch; install it: pip install 'paravec[index]'") from None
+    return index

@@ -1,0 +1,149 @@
+"""Approximate search: an index that is built on request, kept beside the model, and never stands for another one."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+from conftest import paravec
+from paravec import ModelFormatError, ParagraphVector, add_documents, build_index, remove_documents
+
+pytest.importorskip("usearch")
+
+
+@pytest.fixture(scope="module")
+def corpus(python_docs):
+    return [name for name, _ in python_docs[:3000]], [text for _, text in python_docs[:3000]]
+
+
+@pytest.fixture(scope="module", params=["dbow", "dm+dbow"])
+def original(request, tmp_path_factory, corpus):
+    names, texts = corpus
+    place = tmp_path_factory.mktemp("index") / "model"
+    model = ParagraphVector(request.param, vector_size=16, epochs=2, window=4, combine="mean", n_jobs=2)
+    model.fit(texts[:2500], ids=names[:2500]).save(place)
+    assert build_index(place, n_jobs=2) >= 0.95
+    return place
+
+
+@pytest.fixture
+def place(original, tmp_path):
+    return shutil.copytree(original, tmp_path / "model")
+
+
+def recall(model: ParagraphVector, queries, k: int = 10) -> float:
+    pairs = zip(model.similar(queries, k), model.similar(queries, k, approximate=True), strict=True)
+    return np.mean([len({id for id, _ in true} & {id for id, _ in found}) / k for true, found in pairs])
+
+
+def test_an_index_finds_most_of_what_is_near_with_the_same_scores(original, corpus):
+    model = ParagraphVector.load(original)
+    queries = model.transform(corpus[1][2500:2600])
+    assert recall(model, queries) > 0.93
+    true = dict(model.similar(queries[0], 2500))
+    found = model.similar(queries[0], 20, approximate=True)
+    assert len(found) == 20
+    assert all(score == pytest.approx(true[id], abs=1e-5) for id, score in found)
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+
+
+def test_the_document_itself_is_left_out(original):
+    model = ParagraphVector.load(original)
+    id = model.document_ids_[7]
+    found = model.similar(id=id, k=10, approximate=True)
+    assert id not in [name for name, _ in found]
+    assert len({name for name, _ in found} & {name for name, _ in model.similar(id=id, k=10)}) >= 8
+
+
+def test_documents_added_and_removed_since_are_found_and_not_found(place, corpus):
+    names, texts = corpus
+    add_documents(place, texts[2500:2700], names[2500:2700])
+    gone = [names[i] for i in range(0, 2700, 3)]
+    remove_documents(place, gone)
+    model = ParagraphVector.load(place)
+    queries = model.transform(texts[2500:2600])
+    assert recall(model, queries) > 0.93
+    found = [id for some in model.similar(queries, 10, approximate=True) for id, _ in some]
+    assert not set(found) & set(gone)
+    assert set(found) & set(names[2500:2700])
+    assert model.similar(model.transform([texts[2501]])[0], 1, approximate=True)[0][0] == names[2501]
+
+
+def test_an_index_built_in_memory_is_saved_with_the_model(corpus, tmp_path):
+    names, texts = corpus
+    model = ParagraphVector(vector_size=8, epochs=1).fit(texts[:300], ids=names[:300])
+    with pytest.raises(ValueError, match=r"there is no index .*; call build_index\(\) first"):
+        model.similar(texts[0], approximate=True)
+    assert model.build_index(recall=0.9) >= 0.9
+    expected = model.similar(texts[0], approximate=True)
+    model.save(tmp_path / "model")
+    assert ParagraphVector.load(tmp_path / "model").similar(texts[0], approximate=True) == expected
+    assert pickle.loads(pickle.dumps(model)).similar(texts[0])
+    model.remove_documents(names[:1]).save(tmp_path / "model")  # rows are others now
+    with pytest.raises(ValueError, match=r"there is no index in .*; build it: paravec index"):
+        ParagraphVector.load(tmp_path / "model").similar(texts[0], approximate=True)
+
+
+def test_an_index_of_another_model_is_refused(place, corpus, tmp_path):
+    names, texts = corpus
+    ParagraphVector(vector_size=16, epochs=1).fit(texts[:300], ids=names[:300]).save(tmp_path / "other")
+    shutil.copytree(place / "index", tmp_path / "other" / "index")
+    with pytest.raises(ValueError, match=r"the index in .* was built for another model .*, of 2500 documents"):
+        ParagraphVector.load(tmp_path / "other").similar(texts[0], approximate=True)
+    assert len(ParagraphVector.load(tmp_path / "other").similar(texts[0])) == 10
+
+
+def test_an_index_that_is_damaged_is_refused(place, corpus):
+    def refused(match: str) -> None:
+        with pytest.raises(ModelFormatError, match=match):
+            ParagraphVector.load(place).similar(corpus[1][0], approximate=True)
+
+    graph, about = place / "index" / "graph.usearch", place / "index" / "index.json"
+    whole, said = graph.read_bytes(), about.read_text()
+    graph.write_bytes(whole[:-100])
+    refused(r"graph.usearch is not the graph of \d+ bytes that was written; build it again")
+    graph.unlink()
+    refused("is damaged")
+    graph.write_bytes(whole)
+    for change in ({"width": -1}, {"width": "64"}, {"n_rows": -1}, {"recall": None}, {"bytes": None}):
+        about.write_text(json.dumps(json.loads(said) | change))
+        refused("is damaged")
+    about.write_text("{")
+    refused("is not JSON")
+
+
+@pytest.mark.parametrize("recall", [0, -1, 1.5, True, "much", float("nan")])
+def test_a_recall_that_cannot_be_is_refused(recall, corpus):
+    model = ParagraphVector(vector_size=4, epochs=1).fit(corpus[1][:50])
+    with pytest.raises(ValueError, match=r"recall=.* is no part of what is to be found"):
+        model.build_index(recall)
+
+
+def test_few_documents_and_many_wanted(corpus):
+    model = ParagraphVector(vector_size=4, epochs=1).fit(corpus[1][:50])
+    model.build_index()
+    assert len(model.similar(corpus[1][0], 50, approximate=True)) == 50
+    assert len(model.similar(id=3, k=50, approximate=True)) == 49
+    with pytest.raises(ValueError, match="the model has no documents to build an index of"):
+        model.remove_documents(range(50)).build_index()
+
+
+def test_without_usearch_the_extra_is_named(corpus, monkeypatch):
+    model = ParagraphVector(vector_size=4, epochs=1).fit(corpus[1][:50])
+    monkeypatch.setitem(sys.modules, "usearch", None)
+    with pytest.raises(ImportError, match=r"pip install 'paravec\[index\]'"):
+        model.build_index()
+
+
+def test_the_command_line_builds_and_asks_an_index(folder, tmp_path):
+    place = shutil.copytree(folder / "model", tmp_path / "model")
+    done = paravec("similar", place, "open a file", "--approximate", code=1)
+    assert "there is no index in" in done.stderr
+    assert paravec("index", place).stdout.startswith("recall@10 ")
+    exact, quick = (paravec("similar", place, "open a file", *more).stdout for more in ((), ("--approximate",)))
+    assert len(set(exact.splitlines()) & set(quick.splitlines())) >= 8
