@@ -47,7 +47,7 @@ class Questions:
         among : list or set of ids, optional
             Look at these documents only. There may be less than `k` of them.
         approximate : bool
-            Ask the index (:meth:`build_index`), which is quicker and misses some. With `among` it is not needed.
+            Ask the index (`build_index`), which is quicker and misses some. With `among` it is not needed.
 
         Returns
         -------
