@@ -22,9 +22,8 @@ _AT_ONCE = 1 << 16
 _NONE = np.zeros(0, dtype=np.int64)
 _ASKED = 200  # documents that recall is measured by
 _NEIGHBOURS = 10
-_CANDIDATES = (
-    6  # for each document that is wanted: the graph has numbers of 8 bits, and the best are told by the vectors
-)
+# For each document that is wanted: the graph has numbers of 8 bits, and the best are told by the vectors.
+_CANDIDATES = 6
 _WIDTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)  # of search: how many candidates are kept on the way
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,9 @@ class Questions:
 
     _fitted: Fitted
 
-    def _now(self) -> Settings:
-        """The settings of the fit, with those of inference and of the machine as they are now."""
-        raise NotImplementedError
+    if TYPE_CHECKING:
+
+        def _now(self) -> Settings: ...  # the estimator's
 
     def similar(
         self,

@@ -28,8 +28,8 @@ def bags(train: Sequence[list[str]], test: Sequence[list[str]], ngrams: int) -> 
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(
-        tokenizer=_as_they_are,
-        preprocessor=_as_they_are,
+        tokenizer=as_they_are,
+        preprocessor=as_they_are,
         token_pattern=None,
         ngram_range=(1, ngrams),
         min_df=2,
@@ -38,7 +38,8 @@ def bags(train: Sequence[list[str]], test: Sequence[list[str]], ngrams: int) -> 
     return Bags(vectorizer.fit_transform(train), vectorizer.transform(test))
 
 
-def _as_they_are(tokens: Any) -> Any:
+def as_they_are(tokens: Any) -> Any:
+    """For scikit-learn's vectorizers: documents are words already."""
     return tokens
 
 
@@ -125,7 +126,7 @@ def topics(
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(
-        tokenizer=_as_they_are, preprocessor=_as_they_are, token_pattern=None, max_features=WORDS_OF_TOPICS
+        tokenizer=as_they_are, preprocessor=as_they_are, token_pattern=None, max_features=WORDS_OF_TOPICS
     )
     counts = vectorizer.fit_transform(texts)
     model = LatentDirichletAllocation(

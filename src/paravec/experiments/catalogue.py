@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from paravec.errors import SourceError
@@ -15,11 +16,12 @@ from paravec.experiments.options import Options
 from paravec.experiments.steps import Steps
 from paravec.experiments.tables import Listing
 
+_reviews = cache(read_imdb)  # which several experiments want
 Run = Callable[[Steps, Options], list[Listing]]
 
 
 def _imdb(given: Sequence[Path], alone: bool) -> Run:
-    data = read_imdb(place("imdb", given, alone))
+    data = _reviews(place("imdb", given, alone))
     return lambda steps, options: imdb.run(data, steps, options)
 
 
@@ -29,7 +31,7 @@ def _sst(given: Sequence[Path], alone: bool) -> Run:
         where = place("imdb", given)
     except SourceError:
         return lambda steps, options: sst.run(trees, steps, options)
-    reviews = read_imdb(where).train
+    reviews = _reviews(where).train
     return lambda steps, options: sst.run(trees, steps, options, reviews)
 
 
@@ -44,7 +46,7 @@ def _words(given: Sequence[Path], alone: bool) -> Run:
         title: similarities(place(name, given))
         for title, name in (("WordSim-353", "wordsim"), ("SimLex-999", "simlex"))
     }
-    texts = read_imdb(place("imdb", given)).train
+    texts = _reviews(place("imdb", given)).train
     return lambda steps, options: words.run(texts, questions, pairs, steps, options)
 
 

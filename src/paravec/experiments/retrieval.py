@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
@@ -14,10 +13,11 @@ from numpy.typing import NDArray
 
 from paravec.errors import SourceError
 from paravec.estimator import ParagraphVector
+from paravec.experiments.bags import as_they_are
 from paravec.experiments.data import Query
 from paravec.experiments.measure import Figure, figure
 from paravec.experiments.options import Options
-from paravec.experiments.steps import Steps
+from paravec.experiments.steps import Steps, crc_of
 from paravec.experiments.tables import Listing, Row, table
 from paravec.text import words
 
@@ -137,13 +137,9 @@ def tfidf(train: list[list[str]], n_grams: int) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(
-        tokenizer=_as_they_are, preprocessor=_as_they_are, token_pattern=None, ngram_range=(1, n_grams), min_df=2
+        tokenizer=as_they_are, preprocessor=as_they_are, token_pattern=None, ngram_range=(1, n_grams), min_df=2
     )
     return vectorizer.fit(train)
-
-
-def _as_they_are(tokens: Any) -> Any:
-    return tokens
 
 
 class LearnedWeights:
@@ -214,10 +210,10 @@ class _Task:
     def __init__(self, queries: Sequence[Query], steps: Steps, options: Options) -> None:
         self._steps, self._options = steps, options
         self._fitted: tuple[dict[str, Any], ParagraphVector] | None = (
-            None  # the last model, and what it was fitted with
+            None  # with what it was fitted, and the last model
         )
-        texts = "\0".join(text for query in queries for text in query.snippets)
-        self._data = {"queries": len(queries), "crc32": f"{zlib.crc32(texts.encode()):08x}"}
+        texts = [text for query in queries for text in query.snippets]
+        self._data = {"queries": len(queries), "crc32": crc_of(texts)}
         self._parts = parts = split(queries)
         self._begins = [0, *accumulate(len(query.snippets) for query in parts.test)]
         self._train = triplets(parts.train, TRAINING_TRIPLETS, seed=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from paravec.experiments.judging import Decisions, Judge
 from paravec.experiments.measure import Figure, figure
 from paravec.experiments.options import Options
 from paravec.experiments.protocols import Protocol, Vectors
-from paravec.experiments.steps import Steps
+from paravec.experiments.steps import Steps, crc_of
 from paravec.settings import Settings
 from paravec.text import words
 
@@ -61,9 +60,8 @@ class Task:
         if not self.labelled:
             raise SourceError("no training review has a label")
         self.judge = Judge([self.data.train_labels[i] or 0 for i in self.labelled], self.data.test_labels)
-        texts = "\0".join([*self.data.train, *self.data.test])
-        count = len(self.data.train) + len(self.data.test)
-        self._told = {"documents": count, "crc32": f"{zlib.crc32(texts.encode()):08x}"}
+        texts = [*self.data.train, *self.data.test]
+        self._told = {"documents": len(texts), "crc32": crc_of(texts)}
         self._tokens: tuple[list[list[str]], list[list[str]]] | None = None
 
     def small(self, settings: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from paravec.experiments.data import Phrase, Sst, Tree
 from paravec.experiments.measure import Figure, figure
 from paravec.experiments.options import Options
 from paravec.experiments.retrieval import averages
-from paravec.experiments.steps import Steps
+from paravec.experiments.steps import Steps, crc_of
 from paravec.experiments.tables import Listing, Row, table
 from paravec.text import words
 
@@ -176,7 +176,7 @@ class _Task:
         self._told = {"crc32": _crc(data.phrases, data.train, data.dev, data.test)}
         self._told_reviews = {
             "reviews": len(reviews),
-            "reviews_crc32": f"{zlib.crc32(chr(0).join(reviews).encode()):08x}",
+            "reviews_crc32": crc_of(reviews),
         }
         self._last: dict[str, tuple[Any, Any]] = {}  # the last model, and the last vectors, and what they are of
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from paravec.errors import SourceError
 from paravec.estimator import ParagraphVector
 from paravec.experiments.data import Analogies, Similarities
 from paravec.experiments.options import Options
-from paravec.experiments.steps import Steps
+from paravec.experiments.steps import Steps, crc_of
 from paravec.experiments.tables import Listing
 from paravec.text import words
 
@@ -26,6 +26,7 @@ MODELS: dict[str, dict[str, Any]] = {
 }
 _COMMON: dict[str, Any] = {"vector_size": 100, "min_count": 5, "epochs": 10}
 _QUESTIONS_AT_ONCE = 512
+Fit = Callable[[list[list[str]], str, int, Options], tuple[dict[str, int], NDArray[np.float32]]]
 
 
 def run(
@@ -36,24 +37,25 @@ def run(
         texts = texts[:: max(1, len(texts) // QUICK)]
     if not texts:
         raise SourceError("there is no text to learn words from")
-    told = {"texts": len(texts), "crc32": f"{zlib.crc32(chr(0).join(texts).encode()):08x}", **_COMMON}
-    tokens: list[list[str]] = []
+    told = {"texts": len(texts), "crc32": crc_of(texts), **_COMMON}
+    tokens = cache(lambda: [words(text) for text in texts])  # not before a step needs them
+
+    def figures(fit: Fit, name: str, seed: int) -> dict[str, list[float]]:
+        places, vectors = fit(tokens(), name, seed, options)
+        return known(places, vectors, questions, pairs)
+
     rows = []
     for name in MODELS:
         for whose, fit in (("paravec", _ours), ("gensim", _theirs)):
             if whose == "gensim" and not has_gensim():
                 rows.append([f"{whose}, {name}", "gensim is not installed", "", *("" for _ in pairs)])
                 continue
-            found = []
-            for seed in options.seeds:
-
-                def work(name: str = name, seed: int = seed, fit: Any = fit) -> dict[str, list[float]]:
-                    if not tokens:
-                        tokens.extend(words(text) for text in texts)
-                    rows, vectors = fit(tokens, name, seed, options)
-                    return known(rows, vectors, questions, pairs)
-
-                found.append(steps.step(f"words, {whose}, {name}, seed {seed}", {**told, "seed": seed}, work))
+            found = [
+                steps.step(
+                    f"words, {whose}, {name}, seed {seed}", {**told, "seed": seed}, partial(figures, fit, name, seed)
+                )
+                for seed in options.seeds
+            ]
             rows.append([f"{whose}, {name}", *_in_words(found, ["semantic", "syntactic", *pairs])])
     return [
         Listing(
