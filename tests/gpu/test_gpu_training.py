@@ -111,7 +111,8 @@ def test_documents_of_a_run_have_the_noise_words_of_every_engine(settings, monke
     ours, work = GpuEngine(), case.work()
     ours.train(case.model, case.corpus, case.tables, work)
     ours.settle(case.model)
-    at_once = int((case.corpus.lengths > 0).sum())
+    ahead = training._STEPS_AHEAD  # of programs of one warp
+    at_once = 1 + ahead * (int((case.corpus.lengths > 0).sum()) - 1)
     crowd = Crowd.of(case.model.architecture, case.tables, len(case.corpus), at_once)
     assert crowd.outputs.min() < 0.9
     ReferenceEngine(crowd=crowd).train(exact, case.corpus, case.tables, work)
@@ -122,6 +123,7 @@ def test_documents_of_a_run_have_the_noise_words_of_every_engine(settings, monke
     "settings", [{}, {"model": "dm"}, {"model": "dm", "combine": "mean", "logit": "cosine"}], ids=str
 )
 def test_a_large_batch_of_the_exact_softmax_takes_the_next_step_of_many_documents(settings, monkeypatch):
+    monkeypatch.setattr(base, "A_CROWD", 1)
     case = make_case(documents((5, 1, 9, 0, 2, 7, 3, 1)), batch_size=5, output="softmax", **settings)
     start, exact = case.model.astype(np.float64), case.model.astype(np.float64)
     engine, work = GpuEngine(), case.work()

@@ -19,7 +19,7 @@ from paravec.vocab import Noise, Vocabulary, keep_thresholds
 
 RUN_TOKENS, RUN_DOCUMENTS, LONG_RUN = 1 << 14, 32, 1 << 17
 MOST_SHARES, RUNS_A_SHARE, ROOM_OF_SHARES, MANY_VISITS = 16, 8, 1 << 30, 32
-A_VISIT = 0.2  # the part of its way that a busy row goes at a visit
+A_CROWD = 10  # visits at one moment whose changes, added up, a row still takes nearly whole
 STEPS_AT_ONCE = 16  # of one document in a large batch of the exact softmax, at most
 FULL_EVIDENCE = 50  # targets of a document after which `infer_l2` has doubled
 
@@ -57,10 +57,10 @@ class Tables:
 class Crowd:
     """What part of every change rows of U and W take on a device that has many documents in flight.
 
-    All of them start from the same row, and what they want of it, added up, would overshoot. If one change brings a row
-    by `A_VISIT` of the way to where it would rest, and `others` more arrive at the same moment, each counts for
-    1 / (1 + A_VISIT others). Alone, it takes all. (The part must not depend on the step: errors that balance each other
-    would no longer do so.)
+    All of them start from the same row, and what they want of it, added up, would overshoot. If `others` more arrive at
+    the same moment, each counts for 1 / sqrt(1 + (others / A_CROWD)^2): up to `A_CROWD` of them are taken nearly whole,
+    and of any number no more than of `A_CROWD`. Alone, it takes all. (The part must not depend on the step: errors that
+    balance each other would no longer do so.)
     """
 
     outputs: NDArray[np.float32]
@@ -75,7 +75,7 @@ class Crowd:
     @staticmethod
     def part(visits: Any, at_once: Any) -> Any:
         """Of rows with so many visits a step, in an array of NumPy's or a tensor."""
-        return 1 / (1 + A_VISIT * (at_once - 1) * visits)
+        return (1 + ((at_once - 1) * visits / A_CROWD) ** 2) ** -0.5
 
     @staticmethod
     def visits(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
+
+from paravec.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -20,3 +23,11 @@ class Options:
     def of_models(self) -> dict[str, Any]:
         """What all models of a run are made with."""
         return {"engine": self.engine, "n_jobs": self.n_jobs, "verbose": int(self.bars)}
+
+
+def whole(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings of a model, those that are the library's choice, too: a step with other defaults is another step."""
+    names = {each.name for each in fields(Settings)}
+    own = Settings(**{name: value for name, value in settings.items() if name in names}).as_dict()
+    own.pop("n_jobs")  # a matter of time
+    return own | {name: value for name, value in settings.items() if name not in names}

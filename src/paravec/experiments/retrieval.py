@@ -16,7 +16,7 @@ from paravec.estimator import ParagraphVector
 from paravec.experiments.bags import as_they_are
 from paravec.experiments.data import Query
 from paravec.experiments.measure import Figure, figure
-from paravec.experiments.options import Options
+from paravec.experiments.options import Options, whole
 from paravec.experiments.steps import Steps, crc_of
 from paravec.experiments.tables import Listing, Row, table
 from paravec.text import words
@@ -33,11 +33,19 @@ AVERAGES: list[dict[str, Any]] = [
     {"model": "dm", "combine": "mean", "vector_size": 300, "epochs": 10},
 ]
 VECTORS: list[dict[str, Any]] = [
-    {"vector_size": size, "epochs": 20, "infer_l2": l2, **more}
-    for size in (300, 600)
-    for more in ({}, {"output": "hs"})
+    {"vector_size": size, "epochs": epochs, "infer_l2": l2, **more}
+    for size, epochs, more in (
+        (300, 20, {}),
+        (600, 10, {}),
+        (600, 20, {}),
+        (600, 20, {"negative": 20}),
+        (600, 20, {"output": "hs"}),
+        (600, 20, {"ngrams": 2}),
+        (1000, 20, {}),
+    )
     for l2 in (20.0, 60.0)
 ]
+_LEARNED = ("Paragraph Vector", "averaging of word vectors")  # from a model of ours
 QUICK_VECTORS: list[dict[str, Any]] = [{"vector_size": 50, "epochs": 20, "infer_l2": 20.0}]
 
 
@@ -229,7 +237,7 @@ class _Task:
 
     def tested(self, method: str, settings: dict[str, Any]) -> Figure:
         """The test error, of all seeds where a method has any."""
-        seeds = self._options.seeds if method in ("Paragraph Vector", "averaging of word vectors") else (0,)
+        seeds = self._options.seeds if method in _LEARNED else (0,)
         found = [self._found(method, settings, seed, self.test, f"test, seed {seed}") for seed in seeds]
         return figure([each.error for each in found], min(each.certain for each in found))
 
@@ -256,19 +264,23 @@ class _Task:
         documents, begins = documents_of(self._parts.test), self._begins
         found = self._steps.step(
             f"retrieval, {method}, K-means, seed {seed}",
-            {"method": method, "seed": seed, **self._data, **settings, "draws": DRAWS},
+            self._told(method, settings, seed) | {"draws": DRAWS},
             lambda: clustered(self._features(method, settings, seed, documents), begins),
         )
         return float(found)
 
     def _found(self, method: str, settings: dict[str, Any], seed: int, of: Triplets, what: str) -> Found:
-        told = {"method": method, "seed": seed, **self._data, **settings}
         found = self._steps.step(
             f"retrieval, {method}, {what}",
-            told,
+            self._told(method, settings, seed),
             lambda: asdict(error(self._features(method, settings, seed, of.documents), of)),
         )
         return Found(**found)
+
+    def _told(self, method: str, settings: dict[str, Any], seed: int) -> dict[str, Any]:
+        """What a step is of."""
+        of_method = whole(settings | {"engine": self._options.engine}) if method in _LEARNED else settings
+        return {"method": method, "seed": seed, **self._data, **of_method}
 
     def _features(self, method: str, settings: dict[str, Any], seed: int, documents: list[list[str]]) -> Any:
         train = self._train.documents

@@ -14,7 +14,7 @@ from paravec.experiments import bags, judging, protocols
 from paravec.experiments.data import Imdb
 from paravec.experiments.judging import Decisions, Judge
 from paravec.experiments.measure import Figure, figure
-from paravec.experiments.options import Options
+from paravec.experiments.options import Options, whole
 from paravec.experiments.protocols import Protocol, Vectors
 from paravec.experiments.steps import Steps, crc_of
 from paravec.settings import Settings
@@ -25,7 +25,9 @@ FEW = (100, 1000, 10_000)  # labels
 QUICK = 500  # reviews of each kind: training and test, positive and negative, and without a label
 _SMALL = {"vector_size": 30, "epochs": 10}
 _MAP = 2000  # documents on the map
-_TOLD = ("window", "combine", "vector_size", "cosine_scale", "epochs")  # in the names of steps
+_TOLD = (  # in the names of steps
+    "window", "combine", "ngrams", "negative", "logit", "vector_size", "cosine_scale", "epochs", "infer_l2"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,8 @@ class Task:
         return [self._seen(name, settings, protocol, seed) for seed in self.options.seeds[:seeds]]
 
     def _seen(self, name: str, settings: dict[str, Any], protocol: Protocol, seed: int) -> Seen:
-        told = {**self._told, **settings, "protocol": protocol.value, "seed": seed, "engine": self.options.engine}
+        of_model = whole(settings | {"engine": self.options.engine})
+        told = {**self._told, **of_model, "protocol": protocol.value, "seed": seed}
         what = ", ".join(f"{key} {value}" for key, value in settings.items() if key in _TOLD)
         found = self.steps.step(
             f"imdb, {name}, {what}, {protocol.value}, seed {seed}",
@@ -132,8 +135,8 @@ class Task:
         return Seen(decisions=decisions, **found)
 
     def _looked_at(self, settings: dict[str, Any], protocol: Protocol, seed: int) -> dict[str, Any]:
-        whole = settings | self.options.of_models | {"random_state": seed}
-        found = protocols.vectors(self.data.train, self.labelled, self.data.test, protocol, whole)
+        chosen = settings | self.options.of_models | {"random_state": seed}
+        found = protocols.vectors(self.data.train, self.labelled, self.data.test, protocol, chosen)
         decisions = {
             name: self.judge.decisions(found.train[:, part], found.test[:, part], judging.on_vectors())
             for name, part in _parts(Settings(**settings)).items()

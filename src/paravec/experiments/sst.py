@@ -14,7 +14,7 @@ from paravec.errors import SourceError
 from paravec.estimator import ParagraphVector
 from paravec.experiments.data import Phrase, Sst, Tree
 from paravec.experiments.measure import Figure, figure
-from paravec.experiments.options import Options
+from paravec.experiments.options import Options, whole
 from paravec.experiments.retrieval import averages
 from paravec.experiments.steps import Steps, crc_of
 from paravec.experiments.tables import Listing, Row, table
@@ -60,14 +60,9 @@ def candidates(method: str, quick: bool) -> list[dict[str, Any]]:
             for window in (5, 8)
         ],
         REVIEWED: [
-            {
-                "vector_size": 300,
-                "ngrams": 2,
-                "ngram_min_count": 5,
-                "negative": 10,
-                "sample": 1e-4,
-                "epochs": 10,
-            }
+            {"vector_size": 400, "ngrams": 2, "negative": 5, "epochs": 10},
+            {"vector_size": 500, "ngrams": 3, "negative": 5, "epochs": 20},
+            {"vector_size": 300, "ngrams": 2, "ngram_min_count": 5, "negative": 10, "sample": 1e-4, "epochs": 10},
         ],
     }
     if quick:
@@ -219,12 +214,14 @@ class _Task:
     def _step(
         self, method: str, settings: dict[str, Any], seed: int, what: str, asked: Part, tasks: tuple[str, ...]
     ) -> dict[str, float]:
-        told = {"method": method, "seed": seed, **self._told, **settings}
+        in_bags = method in (BAYES, SVM, BIGRAMS)
+        of_method = settings if in_bags else whole(settings | {"engine": self._options.engine})
+        told = {"method": method, "seed": seed, **self._told, **of_method}
         if method == REVIEWED:
             told |= self._told_reviews
 
         def work() -> dict[str, float]:
-            if method in (BAYES, SVM, BIGRAMS):
+            if in_bags:
                 return {task: self._of_bag(method, settings, task, asked) for task in tasks}
             return {task: self._of_vectors(method, settings, seed, task, asked) for task in tasks}
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from paravec.errors import SourceError
 from paravec.estimator import ParagraphVector
 from paravec.experiments.data import Analogies, Similarities
-from paravec.experiments.options import Options
+from paravec.experiments.options import Options, whole
 from paravec.experiments.steps import Steps, crc_of
 from paravec.experiments.tables import Listing
 from paravec.text import words
@@ -52,7 +52,9 @@ def run(
                 continue
             found = [
                 steps.step(
-                    f"words, {whose}, {name}, seed {seed}", {**told, "seed": seed}, partial(figures, fit, name, seed)
+                    f"words, {whose}, {name}, seed {seed}",
+                    {**told, "seed": seed, **(whole(_settings(name)) if whose == "paravec" else {})},
+                    partial(figures, fit, name, seed),
                 )
                 for seed in options.seeds
             ]
@@ -131,13 +133,14 @@ def _in_words(found: Sequence[dict[str, list[float]]], kinds: Sequence[str]) -> 
     return cells
 
 
+def _settings(name: str) -> dict[str, Any]:
+    return {**MODELS[name], **_COMMON, "window": _REACH + 1, "context": "both", "refit_documents": False}
+
+
 def _ours(
     tokens: list[list[str]], name: str, seed: int, options: Options
 ) -> tuple[dict[str, int], NDArray[np.float32]]:
-    estimator = ParagraphVector(
-        **MODELS[name], **_COMMON, **options.of_models,
-        window=_REACH + 1, context="both", refit_documents=False, random_state=seed,
-    ).fit(tokens)  # fmt: skip
+    estimator = ParagraphVector(**_settings(name), **options.of_models, random_state=seed).fit(tokens)
     return {str(word): row for word, row in estimator.vocabulary_.items()}, np.asarray(estimator.word_vectors_)
 
 

@@ -19,6 +19,7 @@ _NODES = 8  # of a path that are looked at together
 _TILE = 1 << 14  # numbers of U that a program looks at together ...
 _NUMBERS_A_WARP = 1024  # ... and those that a warp has of them; twice as many where sums over rows are many
 _WARPS_IN_FLIGHT = 24  # of a multiprocessor, by the registers that training takes
+_STEPS_AHEAD = 4  # that a program of one warp has taken before its changes are seen
 _LAUNCHES = 16  # of a pass over a small corpus: what is in flight together has learned nothing from the others
 EXACT_LAUNCHES, DOCUMENTS_AT_ONCE, TARGETS_AT_ONCE = 64, 4096, 32  # at least, and at most in one that can be repeated
 
@@ -41,8 +42,8 @@ def train_documents(
         some = slice(first, first + together)
         block = steps.some(some)
         if not exact:
-            at_once = min(len(block.rows), programs)
-            launch(block, objectives[some], counts[some], held.crowd(architecture, tables, at_once))
+            others = (min(len(block.rows), programs) - 1) * max(1, _STEPS_AHEAD // launch.warps)
+            launch(block, objectives[some], counts[some], held.crowd(architecture, tables, 1 + others))
             continue
         begins, ends, firsts = block.begins, block.ends, block.firsts
         for _ in range(-(-int((ends - begins).max()) // TARGETS_AT_ONCE)):
