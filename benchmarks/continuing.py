@@ -21,9 +21,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from machine import described
 from paravec import ParagraphVector
 from paravec.experiments.data import imdb
+from paravec.experiments.machine import described
 from paravec.search import unit
 
 RESULTS = Path(__file__).parent / "results" / "continuing.json"

@@ -29,8 +29,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import large_text
 import paravec
-from machine import described
 from paravec.experiments.data import imdb
+from paravec.experiments.machine import described
 
 RESULTS = Path(__file__).parent / "results" / "corpus.json"
 WORD = re.compile(r"\w+(?:'\w+)*|[^\w\s]")

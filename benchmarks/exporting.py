@@ -19,8 +19,8 @@ import tempfile
 from pathlib import Path
 
 from life import made
-from machine import described
 from paravec import store
+from paravec.experiments.machine import described
 
 RESULTS = Path(__file__).parent / "results" / "exporting.json"
 FORMATS = (".txt", ".bin", ".npy", ".npz", ".parquet")

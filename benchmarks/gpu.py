@@ -28,7 +28,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from machine import described
 from paravec import ParagraphVector
 from paravec.corpus import Corpus
 from paravec.corpus.encode import source_of
@@ -38,6 +37,7 @@ from paravec.engines.base import Engine, Pass, Tables
 from paravec.engines.cpu import CpuEngine
 from paravec.engines.gpu import GpuEngine
 from paravec.experiments.data import Imdb, imdb
+from paravec.experiments.machine import described
 from paravec.inference import how_to_infer
 from paravec.initial import initial_model
 from paravec.settings import Settings

@@ -20,9 +20,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from machine import described
 from paravec import ParagraphVector
 from paravec.experiments.data import Imdb, imdb
+from paravec.experiments.machine import described
 from paravec.search import unit
 
 COMMON = {"vector_size": 100, "epochs": 10}

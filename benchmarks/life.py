@@ -26,10 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from machine import described
 from paravec import ParagraphVector, store
 from paravec.corpus.labels import Labels
 from paravec.documents import Documents, Segment
+from paravec.experiments.machine import described
 from paravec.fitted import Fitted
 
 RESULTS = Path(__file__).parent / "results" / "life.json"

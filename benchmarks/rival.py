@@ -38,7 +38,7 @@ from beside.material import prepare
 from beside.models import MODELS
 from beside.parts import PARTS, Bench
 from beside.readings import Results
-from machine import described
+from paravec.experiments.machine import described
 
 FULL: dict[str, Any] = {
     "sample": None,

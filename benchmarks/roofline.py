@@ -27,13 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from beside.models import MODELS
-from machine import described
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.corpus.encoder import learn
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import CpuEngine, stride
 from paravec.experiments.data import imdb
+from paravec.experiments.machine import described
 from paravec.initial import initial_model
 from paravec.settings import Settings
 from paravec.training import rates

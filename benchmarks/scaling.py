@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from machine import described
 from paravec.corpus import Corpus
 from paravec.corpus.encoder import learn
 from paravec.draws import document_order
@@ -30,6 +29,7 @@ from paravec.engines import engine_for
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import CpuEngine
 from paravec.experiments.data import Imdb, imdb
+from paravec.experiments.machine import described
 from paravec.initial import initial_model
 from paravec.settings import Settings
 from paravec.training import Run, Training

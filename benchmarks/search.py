@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import paravec
-from machine import described
 from paravec import ParagraphVector, fitted, search, store
 from paravec.documents import Documents, Segment
+from paravec.experiments.machine import described
 from paravec.index import Index
 from paravec.text import words
 

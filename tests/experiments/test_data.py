@@ -68,7 +68,7 @@ def without(*names):
     [
         (without("aclImdb/train/neg"), "has no reviews in train/neg"),
         (without("aclImdb/test"), "has no reviews in test/pos"),
-        (REVIEWS | {"aclImdb/train/pos/3_8.txt": b"\xff\xfe"}, "is not UTF-8"),
+        (REVIEWS | {"aclImdb/train/pos/3_8.txt": b"\xff\xfe"}, r"holds train/pos/3_8\.txt, which is not UTF-8"),
     ],
 )
 def test_an_archive_that_lacks_something_is_refused(files, words, tmp_path):
@@ -121,8 +121,11 @@ def test_trees_are_read_with_all_their_phrases(kind, tmp_path):
     [
         ("(3 (2 It)", "a bracket is not closed"),
         ("(7 It)", "'7' is no label"),
-        ("It)", "closed that was not opened"),
-        ("It", "there is none"),
+        (")", "closed that was not opened"),
+        ("It", "'It' stands outside of it"),
+        ("(2 a) b", "'b' stands outside of it"),
+        ("(2 a) (3 b)", "there is more than one"),
+        ("(2 )", "a phrase has no words"),
     ],
 )
 def test_a_line_that_is_no_tree_is_refused_with_its_number(line, words, tmp_path):
@@ -147,7 +150,7 @@ def test_a_split_that_lacks_is_refused(tmp_path):
 
 
 QUERIES = [
-    {"query_id": "a", "query": "what?", "passages": ["this", "that"], "titles": ["t", "u"]},
+    {"query_id": "a", "query": "what?", "passages": ["this", " ", "that", "this"], "titles": ["t", "u"]},
     {"query_id": "b", "query": "nothing", "passages": [" "]},
     {"query_id": "c", "query": "who?", "passages": ["she"]},
 ]
@@ -158,6 +161,7 @@ def test_queries_with_snippets_are_read(opener, tmp_path):
     path = tmp_path / f"q.jsonl{ {open: '', gzip.open: '.gz', lzma.open: '.xz'}[opener] }"
     with opener(path, "wt", encoding="utf-8") as file:
         file.writelines(json.dumps(query) + "\n" for query in QUERIES)
+        file.write("\n")
     found = snippets(path)
     assert [(query.id, query.snippets) for query in found] == [("a", ("this", "that")), ("c", ("she",))]
 
@@ -169,6 +173,7 @@ def test_queries_with_snippets_are_read(opener, tmp_path):
         ("{}\n", r"has no query in line 1 \(KeyError"),
         ('{"query_id": 1, "query": "a", "passages": ["b"]}\nno json\n', "has no query in line 2"),
         ('{"query_id": 1, "query": "a", "passages": [3]}\n', "something else than texts in line 1"),
+        ('{"query_id": 1, "query": "a", "passages": "abc"}\n', "something else than texts in line 1"),
     ],
 )
 def test_lines_that_are_no_queries_are_refused(text, words, tmp_path):

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import time
+from html import escape
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from scipy.stats import binomtest
 from conftest import COMMAND, paravec
 from paravec import SourceError
 from paravec.experiments import measure, report, retrieval
+from paravec.experiments.catalogue import prepared
 from paravec.experiments.data import Query
+from paravec.experiments.machine import in_words
 from paravec.experiments.options import Options
 from paravec.experiments.plots import Plot
-from paravec.experiments.steps import Steps
+from paravec.experiments.steps import Steps, fingerprint
 from paravec.experiments.tables import Listing, Row, table
 
 
@@ -30,9 +33,34 @@ def test_a_step_is_done_once_and_again_with_other_settings(tmp_path):
     assert done == [{"a": 1}, {"a": 2}]
     assert [line.endswith("found before") for line in told] == [False, True, False, True]
     assert Steps(tmp_path).step("One, two!", {"a": 2}, lambda: 1 / 0) == [2]  # in another process, too
-    (tmp_path / "steps" / "one-two.json").write_text('{"found": ')  # it was not written to its end
+    assert Steps(tmp_path).step("One, two!", {"a": 1}, lambda: 1 / 0) == [1]  # which the other did not replace
+    for path in (tmp_path / "steps").iterdir():
+        path.write_text('{"found": ')  # it was not written to its end
     assert steps.step("One, two!", {"a": 2}, lambda: "again") == "again"
-    assert steps.seconds() >= 0
+
+
+def test_a_step_of_another_version_is_done_again(tmp_path, monkeypatch):
+    assert Steps(tmp_path).step("one", {}, lambda: 1) == 1
+    monkeypatch.setattr("paravec.experiments.steps.__version__", "99")
+    assert Steps(tmp_path).step("one", {}, lambda: 2) == 2
+
+
+def test_only_steps_that_are_asked_for_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("paravec.experiments.steps.in_words", lambda: "an old machine")
+    Steps(tmp_path).step("long", {}, lambda: time.sleep(0.2))
+    monkeypatch.setattr("paravec.experiments.steps.in_words", lambda: "a new machine")
+    steps = Steps(tmp_path)
+    steps.step("short", {}, lambda: 0)
+    assert steps.seconds < 0.1
+    assert steps.machines == ["a new machine"]
+    steps.step("long", {}, lambda: 1 / 0)
+    assert steps.seconds >= 0.2
+    assert steps.machines == ["a new machine", "an old machine"]
+
+
+@pytest.mark.parametrize("others", [[["a\0b"]], [["b", "a"]], [["a"], ["b"]], [[1, 0]], [["a", "\ud800"]]])
+def test_fingerprints_tell_lists_apart(others):
+    assert fingerprint(["a", "b"]) != fingerprint(*others)
 
 
 def test_a_step_that_fails_leaves_nothing(tmp_path):
@@ -141,7 +169,12 @@ def test_a_run_has_every_method_and_goes_on_where_it_stopped(tmp_path, monkeypat
 
 def test_a_report_has_the_papers_figures_beside_ours(tmp_path):
     rows = [Row("a & b", 8.1, measure.figure([0.05], 100)), Row("c", None, None)]
-    page = report.write(tmp_path, [table("A <task>", ["About it."], rows)], 61, (0, 1)).read_text()
+    steps = Steps(tmp_path)
+    steps.step("one", {}, lambda: 0)
+    options = Options(seeds=(0, 1), quick=True)
+    page = report.write(tmp_path, "report", [table("A <task>", ["About it."], rows)], steps, options).read_text()
+    assert "A quick run: a sample" in page
+    assert f"seeds 0, 1; engine cpu; 0 seconds of work on {escape(in_words())}." in page
     assert "<h2>A &lt;task&gt;</h2>" in page
     assert "<td>a &amp; b</td><td>8.10</td><td>5.00 (2.15 to 11.18)</td>" in page
     assert "| a & b | 8.10 | 5.00 (2.15 to 11.18) |  |  |" in (tmp_path / "report.md").read_text()
@@ -152,11 +185,12 @@ def test_a_report_holds_its_plots(tmp_path):
     points = Plot("A map", "", "", {"b": [(1, 2)], "c": [(3, 4)]}, kind="points")
     bars = Plot("Bars", "", "", {"d": [(0, 2)], "e": [(1, 4)]}, kind="bars")
     listing = Listing("Some", ["About it."], ["x"], [["1"]], plots=[lines, points, bars])
-    page = report.write(tmp_path, [listing], 61, (0,)).read_text()
+    page = report.write(tmp_path, "report", [listing], Steps(tmp_path), Options()).read_text()
+    assert "quick" not in page
     assert page.count("<svg") == 3
     assert "![A map](a-map.svg)" in (tmp_path / "report.md").read_text()
     assert (tmp_path / "errors-labels.svg").read_text() in page
-    again = report.write(tmp_path, [listing], 61, (0,)).read_text()
+    again = report.write(tmp_path, "report", [listing], Steps(tmp_path), Options()).read_text()
     assert again == page
 
 
@@ -186,7 +220,7 @@ def test_the_verb_writes_a_report_though_it_was_killed_on_the_way(file, tmp_path
     done = paravec(*given)
     assert "found before" in done.stderr
     assert "| Paragraph Vector | 3.82 |" in done.stdout
-    assert (tmp_path / "out" / "report.html").exists()
+    assert (tmp_path / "out" / "retrieval.html").exists()
 
 
 def test_the_verb_refuses_what_it_cannot_read_before_any_work(file, tmp_path):
@@ -197,3 +231,27 @@ def test_the_verb_refuses_what_it_cannot_read_before_any_work(file, tmp_path):
         done = paravec("reproduce", "retrieval", *options, "-o", str(tmp_path / "out"), code=1)
         assert words in done.stderr
         assert not (tmp_path / "out").exists()
+
+
+def test_data_of_one_experiment_that_are_wrong_are_refused_before_another_begins(file, tmp_path):
+    trees = tmp_path / "trees"
+    trees.mkdir()
+    for split in ("train", "dev", "test"):
+        (trees / f"{split}.txt").write_text("(4 (2 so) (3 good))\n" * 40)
+    file.rename(tmp_path / "snippets.jsonl")
+    with pytest.raises(SourceError, match="none of the 40 train sentences is negative"):
+        prepared(["retrieval", "sst"], [tmp_path])
+    few = file.with_name("few.jsonl")
+    few.write_text("".join((tmp_path / "snippets.jsonl").read_text().splitlines(keepends=True)[:20]))
+    with pytest.raises(SourceError, match="20 queries are too few"):
+        prepared(["retrieval"], [few])
+
+
+def test_queries_of_the_same_words_are_on_one_side():
+    asked = queries(40)
+    again = [Query(f"again {query.id}", f" {query.text}!", query.snippets) for query in asked]
+    parts = retrieval.split([*asked, *again])
+    for part in (parts.train, parts.validation, parts.test):
+        ids = {query.id for query in part}
+        assert all((f"again {id}" in ids) for id in ids if not id.startswith("again"))
+        assert len(ids) % 2 == 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,7 @@ from paravec.experiments.data import Imdb
 from paravec.experiments.judging import Decisions, Judge, logistic, network, on_vectors
 from paravec.experiments.options import Options
 from paravec.experiments.protocols import Protocol
+from paravec.experiments.reviews import Task
 from paravec.experiments.steps import Steps
 from paravec.text import words
 
@@ -91,9 +94,54 @@ def test_every_bag_tells_praise_from_blame(name):
     labelled = data.labelled
     train, test = ([words(text) for text in texts] for texts in ([data.train[i] for i in labelled], data.test))
     judge = Judge([data.train_labels[i] for i in labelled], data.test_labels)
-    ngrams, classifiers = bags.METHODS[name]
-    found = bags.bags(train, test, ngrams)
-    assert judge.error(judge.decisions(found.train, found.test, classifiers)) < 0.12
+    method = bags.METHODS[name]
+    found = bags.bags(train, test, method)
+    assert judge.error(judge.decisions(found.train, found.test, method.classifiers)) < 0.12
+
+
+def test_a_dictionary_is_of_frequent_words_but_the_most_frequent():
+    method = bags.Method(1, [], dictionary=True)
+    texts = [[f"w{i}" for i in range(6000) if not i or step % (1 + i // 60) == 0] for step in range(400)]
+    found = bags.bags(texts, texts[:1], method)
+    often = np.asarray(found.train.sum(axis=0)).ravel()
+    assert found.train.shape == (400, 5000)
+    assert found.test.shape == (1, 5000)
+    assert (often == 400).sum() == 10  # of 60 words that are everywhere
+
+
+def test_delta_is_that_of_paltoglou_and_thelwall():
+    rows = np.array([[1, 0, 1], [1, 1, 0], [0, 1, 0]], dtype=np.float32)
+    found = bags._deltas(rows, np.array([1, 1, 0]))
+    n1, n2, df1, df2 = 2, 1, np.array([2, 1, 1]), np.array([0, 1, 0])
+    assert found == pytest.approx(np.log2((n1 * df2 + 0.5) / (n2 * df1 + 0.5)))
+
+
+def test_few_labels_have_both_classes_though_one_is_rare():
+    labels = np.arange(5000) % 250 == 0
+    judge = Judge(labels.astype(int).tolist(), [0, 1] * 20)
+    for seed in range(5):
+        rows = judge._some(100, np.random.default_rng(seed))
+        assert len(set(rows.tolist())) == 100
+        assert labels[rows].sum() == 5
+        assert all(labels[rows[fold::5]].sum() == 1 for fold in range(5))
+    even = Judge([0, 1] * 500, [0, 1] * 20)._some(100, np.random.default_rng(0))
+    assert (even % 2).sum() == 50
+
+
+def test_other_labels_are_other_data(tmp_path):
+    data = corpus(60)
+    turned = replace(data, train_labels=[y if y is None else 1 - y for y in data.train_labels])
+    moved = replace(
+        data,
+        train=[*data.train, data.test[0]],
+        train_labels=[*data.train_labels, data.test_labels[0]],
+        test=data.test[1:],
+        test_labels=data.test_labels[1:],
+    )
+    told = []
+    for each in (data, turned, moved):
+        Task(each, Steps(tmp_path, told.append), Options()).bag("MNB-uni")
+    assert not any(line.endswith("found before") for line in told)
 
 
 def test_weights_of_naive_bayes_are_those_of_wang_and_manning():

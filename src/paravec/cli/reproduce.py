@@ -37,22 +37,24 @@ def reproduce(
     n_jobs: Annotated[int, typer.Option(help="threads; -1 for all cores")] = -1,
 ) -> None:
     """Runs experiments of the paper with their baselines, and writes a report; goes on where it was interrupted."""
+    from paravec.engines import on_gpu
     from paravec.experiments import plots, report
     from paravec.experiments.catalogue import EXPERIMENTS, prepared
     from paravec.experiments.options import Options
     from paravec.experiments.steps import Steps
     from paravec.settings import Settings
 
-    Settings(engine=engine)  # refuses one that there is not, before any work
+    on_gpu(Settings(engine=engine))  # refuses one that there is not, before any work
     plots.check_there()
     options = Options(tuple(range(seeds or (1 if quick else 3))), quick, engine, n_jobs, sys.stderr.isatty())
     names = list(EXPERIMENTS) if experiment is Experiment.all else [experiment.value]
+    name = "report" if experiment is Experiment.all else experiment.value
     runs = prepared(names, data)
     steps = Steps(out, lambda line: print(line, file=sys.stderr, flush=True))
     listings = []
     for run in runs:
         found = run(steps, options)
         listings += found
-        page = report.write(out, listings, steps.seconds(), options.seeds)
+        page = report.write(out, name, listings, steps, options)
         print("\n".join(map(report.markdown, found)), flush=True)
     print(f"written to {page}")

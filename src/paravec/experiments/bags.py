@@ -11,8 +11,17 @@ from numpy.typing import NDArray
 
 from paravec.experiments.judging import Classifier, Decisions, Judge, logistic
 
-TOPICS, WORDS_OF_TOPICS = 50, 5000
+TOPICS, DICTIONARY, TOO_FREQUENT = 50, 5000, 50  # words, and those before them (Maas et al. 2011)
 _BETWEEN = 0.25  # how much of its own weights an SVM on naive-Bayes features keeps (Wang & Manning 2012)
+
+
+@dataclass(frozen=True)
+class Method:
+    """The n-grams that a method counts, the classifiers it is chosen from, and whether words are a dictionary's."""
+
+    ngrams: int
+    classifiers: Sequence[Classifier]
+    dictionary: bool = False
 
 
 @dataclass(frozen=True)
@@ -23,19 +32,30 @@ class Bags:
     test: Any
 
 
-def bags(train: Sequence[list[str]], test: Sequence[list[str]], ngrams: int) -> Bags:
-    """Of all n-grams up to a length that two training documents have."""
+def bags(train: Sequence[list[str]], test: Sequence[list[str]], method: Method) -> Bags:
+    """Of all n-grams up to a length that two training documents have, or of the words of a dictionary."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(
         tokenizer=as_they_are,
         preprocessor=as_they_are,
         token_pattern=None,
-        ngram_range=(1, ngrams),
+        ngram_range=(1, method.ngrams),
         min_df=2,
         dtype=np.float32,
     )
-    return Bags(vectorizer.fit_transform(train), vectorizer.transform(test))
+    found = Bags(vectorizer.fit_transform(train), vectorizer.transform(test))
+    if not method.dictionary:
+        return found
+    kept = _dictionary(found.train)
+    return Bags(found.train[:, kept], found.test[:, kept])
+
+
+def _dictionary(counts: Any) -> NDArray[np.int64]:
+    """The columns of frequent words, without the most frequent ones; of a small sample, less of these."""
+    often = np.asarray(counts.sum(axis=0)).ravel()
+    first = min(TOO_FREQUENT, len(often) // 100)
+    return np.sort(np.argsort(-often, kind="stable")[first : first + DICTIONARY])
 
 
 def as_they_are(tokens: Any) -> Any:
@@ -69,7 +89,7 @@ def of_one_length(strength: float, delta: bool) -> Classifier:
 
         a, b = there(train), there(other)
         if delta:
-            ratios = _ratios(a, labels)
+            ratios = _deltas(a, labels)
             a, b = a.multiply(ratios).tocsr(), b.multiply(ratios).tocsr()
         return np.asarray(_svm(normalize(a), labels, strength).decision_function(normalize(b)), dtype=np.float64)
 
@@ -112,6 +132,14 @@ def _ratios(rows: Any, labels: NDArray[np.int64]) -> NDArray[np.float64]:
     return found
 
 
+def _deltas(rows: Any, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """SMART's delta t': how much rarer documents with a word are in one class (Paltoglou & Thelwall 2010)."""
+    sizes = [int((labels == label).sum()) for label in (1, 0)]
+    with_it = [np.asarray(rows[labels == label].sum(axis=0), dtype=np.float64).ravel() for label in (1, 0)]
+    found: NDArray[np.float64] = np.log2((sizes[0] * with_it[1] + 0.5) / (sizes[1] * with_it[0] + 0.5))
+    return found
+
+
 def _svm(rows: Any, labels: NDArray[np.int64], strength: float) -> Any:
     from sklearn.svm import LinearSVC
 
@@ -125,29 +153,28 @@ def topics(
     from sklearn.decomposition import LatentDirichletAllocation
     from sklearn.feature_extraction.text import CountVectorizer
 
-    vectorizer = CountVectorizer(
-        tokenizer=as_they_are, preprocessor=as_they_are, token_pattern=None, max_features=WORDS_OF_TOPICS
-    )
+    vectorizer = CountVectorizer(tokenizer=as_they_are, preprocessor=as_they_are, token_pattern=None, min_df=2)
     counts = vectorizer.fit_transform(texts)
+    kept = _dictionary(counts)
+    counts = counts[:, kept]
     model = LatentDirichletAllocation(
         TOPICS, learning_method="online", max_iter=3, batch_size=2048, random_state=0
     ).fit(counts)
     return judge.decisions(
         model.transform(counts[labelled]),
-        model.transform(vectorizer.transform(test)),
+        model.transform(vectorizer.transform(test)[:, kept]),
         [logistic(strength) for strength in (0.1, 1.0, 10.0)],
     )
 
 
-METHODS: dict[str, tuple[int, list[Classifier]]] = {
-    "BoW (bnc)": (1, [of_one_length(strength, False) for strength in (0.1, 1.0)]),
-    "BoW (bΔt'c)": (1, [of_one_length(strength, True) for strength in (0.1, 1.0)]),
-    "MNB-uni": (1, [naive_bayes]),
-    "MNB-bi": (2, [naive_bayes]),
-    "SVM-uni": (1, [machine(strength) for strength in (0.0003, 0.001, 0.003)]),
-    "SVM-bi": (2, [machine(strength) for strength in (0.0003, 0.001, 0.003)]),
-    "NBSVM-uni": (1, [naive_bayes_machine(strength) for strength in (0.01, 0.1, 1.0)]),
-    "NBSVM-bi": (2, [naive_bayes_machine(strength) for strength in (0.01, 0.1, 1.0)]),
-    "naive-Bayes n-grams to 3": (3, [naive_bayes_regression(strength) for strength in (1.0, 10.0)]),
+METHODS: dict[str, Method] = {
+    "BoW (bnc)": Method(1, [of_one_length(strength, False) for strength in (0.01, 0.1, 1.0)], True),
+    "BoW (bΔt'c)": Method(1, [of_one_length(strength, True) for strength in (0.01, 0.1, 1.0)], True),
+    "MNB-uni": Method(1, [naive_bayes]),
+    "MNB-bi": Method(2, [naive_bayes]),
+    "SVM-uni": Method(1, [machine(strength) for strength in (0.0003, 0.001, 0.003)]),
+    "SVM-bi": Method(2, [machine(strength) for strength in (0.0003, 0.001, 0.003)]),
+    "NBSVM-uni": Method(1, [naive_bayes_machine(strength) for strength in (0.01, 0.1, 1.0)]),
+    "NBSVM-bi": Method(2, [naive_bayes_machine(strength) for strength in (0.01, 0.1, 1.0)]),
+    "naive-Bayes n-grams to 3": Method(3, [naive_bayes_regression(strength) for strength in (1.0, 10.0)]),
 }
-"""The n-grams that each method counts, and the classifiers that are chosen from."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from paravec.experiments.data import imdb as read_imdb
 from paravec.experiments.data import sst as read_sst
 from paravec.experiments.data.places import place
 from paravec.experiments.options import Options
+from paravec.experiments.reviews import judge_of
 from paravec.experiments.steps import Steps
 from paravec.experiments.tables import Listing
 
@@ -22,14 +24,17 @@ Run = Callable[[Steps, Options], list[Listing]]
 
 def _imdb(given: Sequence[Path], alone: bool) -> Run:
     data = _reviews(place("imdb", given, alone))
+    judge_of(data)
     return lambda steps, options: imdb.run(data, steps, options)
 
 
 def _sst(given: Sequence[Path], alone: bool) -> Run:
     trees = read_sst(place("sst", given, alone))
+    sst.split(trees)
     try:
         where = place("imdb", given)
     except SourceError:
+        warnings.warn("the data have no reviews of IMDB, so SST has no row of a model with them", stacklevel=2)
         return lambda steps, options: sst.run(trees, steps, options)
     reviews = _reviews(where).train
     return lambda steps, options: sst.run(trees, steps, options, reviews)
@@ -37,6 +42,7 @@ def _sst(given: Sequence[Path], alone: bool) -> Run:
 
 def _retrieval(given: Sequence[Path], alone: bool) -> Run:
     queries = snippets(place("retrieval", given, alone))
+    retrieval.split(queries)
     return lambda steps, options: retrieval.run(queries, steps, options)
 
 
@@ -59,5 +65,5 @@ EXPERIMENTS: dict[str, Callable[[Sequence[Path], bool], Run]] = {
 
 
 def prepared(names: Sequence[str], given: Sequence[Path]) -> list[Run]:
-    """Reads all that some experiments need, so that nothing is missing after hours."""
+    """Reads and checks all that some experiments need, so that nothing is missing or wrong after hours."""
     return [EXPERIMENTS[name](given, len(names) == 1) for name in names]

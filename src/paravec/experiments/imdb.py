@@ -15,7 +15,7 @@ from paravec.experiments.steps import Steps
 from paravec.experiments.tables import Listing, Row, table
 
 PAPERS: dict[str, Any] = {
-    "model": "dm+dbow", "combine": "concat", "window": 10, "output": "hs", "vector_size": 400, "epochs": 20
+    "model": "dm+dbow", "combine": "concat", "window": 10, "output": "hs", "vector_size": 400, "epochs": 5
 }  # fmt: skip
 _COSINE: dict[str, Any] = {
     "ngrams": 3, "logit": "cosine", "vector_size": 500, "epochs": 120, "min_learning_rate": 0.001
@@ -80,7 +80,8 @@ def _main(task: Task, paper: dict[Protocol, list[Seen]], settings: dict[str, Any
         "IMDB: is a review positive?",
         [
             f"{len(task.data.train):,} training reviews, {len(task.labelled):,} of them with a label, and "
-            f"{len(task.data.test):,} test reviews. What has to be chosen is chosen on a fifth of the labels. The "
+            f"{len(task.data.test):,} test reviews{'' if task.data.complete else ', which are not all'}. "
+            "What has to be chosen is chosen on a fifth of the labels. The "
             "paper's model: dm with nine words of context concatenated, and dbow, side by side.",
         ],
         rows,

@@ -72,15 +72,21 @@ class Judge:
 
     def few(self, train: Any, test: Any, classifiers: Sequence[Classifier], count: int, seed: int) -> float:
         """The test error after `count` labels; the classifier is chosen by cross-validation over them."""
-        chosen = np.random.default_rng(seed).permutation(len(self.labels))[:count]
-        order = np.argsort(self.labels[chosen], kind="stable")  # so that folds have both classes
-        folds = [chosen[order[fold::5]] for fold in range(5)]
+        chosen = self._some(count, np.random.default_rng(seed))
+        folds = [chosen[fold::5] for fold in range(5)]  # of both classes, one after the other
         errors = np.zeros(len(classifiers))
         for fold in folds:
             rest = np.setdiff1d(chosen, fold)
             errors += [_wrong(c(train[rest], self.labels[rest], train[fold]), self.labels[fold]) for c in classifiers]
         best = classifiers[int(np.argmin(errors))]
         return _wrong(best(train[chosen], self.labels[chosen], test), self._truth)
+
+    def _some(self, count: int, generator: np.random.Generator) -> NDArray[np.int64]:
+        """So many labelled documents, class by class as often as there are of them, and five of each at least."""
+        rows = [generator.permutation(np.flatnonzero(self.labels == label)) for label in (0, 1)]
+        rare = min(max(5, round(count * min(map(len, rows)) / len(self.labels))), *map(len, rows))
+        less = int(len(rows[1]) < len(rows[0]))
+        return np.concatenate([rows[less][:rare], rows[1 - less][: count - rare]])
 
     def mixed(self, first: Decisions, second: Decisions) -> Decisions:
         """Both, each by its spread, in the shares that err least on documents held out."""

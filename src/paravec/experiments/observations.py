@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from paravec.experiments.measure import Figure
+from paravec.experiments.measure import Figure, figure
 from paravec.experiments.plots import Plot
 from paravec.experiments.protocols import Protocol
 from paravec.experiments.reviews import ALL, Seen, Task
@@ -23,7 +23,7 @@ def listings(task: Task, paper: Sequence[Seen], past: Sequence[Seen]) -> list[Li
         _halves(task, paper),
         _combined(task),
         _windows(task),
-        _few(task, past),
+        *([_few(task, past)] if task.counts else []),
         _times(task, paper, past),
         _map(task, past),
     ]
@@ -33,34 +33,42 @@ def _halves(task: Task, paper: Sequence[Seen]) -> Listing:
     errors = {"dm": 7.63, "dbow": None, ALL: 7.42}
     names = {"dm": "Paragraph Vector, dm alone", "dbow": "Paragraph Vector, dbow alone", ALL: "Paragraph Vector, both"}
     curves = {half: list(enumerate(losses, 1)) for half, losses in paper[0].losses.items()}
+    found = {each: task.figure([one.decisions[each] for one in paper]) for each in names}
     return table(
         "DM, DBOW, and both",
         ["Halves of the same vectors, inductive, logistic regression (the paper's figures: a neural network)."],
-        [Row(names[each], errors[each], task.figure([one.decisions[each] for one in paper])) for each in names],
-        plots=[Plot("Objective of the paper's model", "epoch", "loss of a word, nats", curves)],
+        [Row(names[each], errors[each], figure) for each, figure in found.items()],
+        plots=[
+            _bars("Halves and both", {"dm": found["dm"], "dbow": found["dbow"], "both": found[ALL]}),
+            Plot("Objective of the paper's model", "epoch", "loss of a word, nats", curves),
+        ],
     )
+
+
+def _bars(title: str, figures: dict[str, Figure]) -> Plot:
+    bars = {name: [(i, figure.mean)] for i, (name, figure) in enumerate(figures.items())}
+    return Plot(title, "", "test error, %", bars, kind="bars")
 
 
 def _combined(task: Task) -> Listing:
     errors = {"concat": 7.63, "sum": 8.06, "mean": None}
     found = {each: _figure(task, {"combine": each}) for each in errors}
-    bars = {each: [(i, one.mean)] for i, (each, one) in enumerate(found.items())}
     return table(
         "How dm puts vectors together",
         [f"dm alone, {_sizes(task)}, window 10, inductive."],
         [Row(f"Paragraph Vector, {each}", errors[each], found[each]) for each in errors],
-        plots=[Plot("Concatenated, summed, averaged", "", "test error, %", bars, kind="bars")],
+        plots=[_bars("Concatenated, summed, averaged", found)],
     )
 
 
 def _windows(task: Task) -> Listing:
     windows = _QUICK_WINDOWS if task.options.quick else WINDOWS
-    found = {window: _figure(task, {"combine": "concat", "window": window}, seeds=1) for window in windows}
+    found = {window: _figure(task, {"combine": "concat", "window": window}) for window in windows}
     means = [each.mean for each in found.values()]
     return table(
         "The window of dm",
         [
-            f"dm concat alone, {_sizes(task)}, inductive, one seed. The paper: windows from 5 to 12 "
+            f"dm concat alone, {_sizes(task)}, inductive. The paper: windows from 5 to 12 "
             f"change the error by 0.7 points. Here: by {max(means) - min(means):.2f}.",
         ],
         [Row(f"Paragraph Vector, window {window}", None, each) for window, each in found.items()],
@@ -73,24 +81,27 @@ def _windows(task: Task) -> Listing:
 def _few(task: Task, past: Sequence[Seen]) -> Listing:
     bag = [task.few_of_bags(seed) for seed in task.options.seeds]
     counts = [str(count) for count in task.counts]
-    means = {
-        "Paragraph Vector of n-grams": [_mean([one.few[count] for one in past]) for count in counts],
-        "bag of words (bnc)": [_mean([one[count] for one in bag]) for count in counts],
+    found = {
+        "Paragraph Vector of n-grams": [_of_seeds(task, [one.few[count] for one in past]) for count in counts],
+        "bag of words (bnc)": [_of_seeds(task, [one[count] for one in bag]) for count in counts],
     }
     return Listing(
         "Few labels",
         [
-            "Test errors, %, after so many labels, means of all seeds. Classifiers are chosen by cross-validation over "
-            "those labels.",
+            "Test errors, %, after so many labels, means of all seeds and intervals of 95 %. Classifiers are chosen by "
+            "cross-validation over those labels; the settings of n-grams are those that were chosen with more.",
         ],
         ["method", *(f"{int(count):,} labels" for count in counts)],
-        [[name, *(f"{each:.2f}" for each in errors)] for name, errors in means.items()],
+        [[name, *map(str, figures)] for name, figures in found.items()],
         plots=[
             Plot(
                 "Error by labels",
                 "labels",
                 "test error, %",
-                {name: list(zip(task.counts, errors, strict=True)) for name, errors in means.items()},
+                {
+                    name: [(count, one.mean) for count, one in zip(task.counts, figures, strict=True)]
+                    for name, figures in found.items()
+                },
                 logarithmic=True,
             )
         ],
@@ -99,10 +110,11 @@ def _few(task: Task, past: Sequence[Seen]) -> Listing:
 
 
 def _times(task: Task, paper: Sequence[Seen], past: Sequence[Seen]) -> Listing:
-    rows = []
-    for name, seen in (("the paper's model", paper), ("n-grams", past)):
+    rows, bars = [], {}
+    for i, (name, seen) in enumerate((("the paper's model", paper), ("n-grams", past))):
         fit = statistics.median(one.fit_seconds for one in seen)
         infer = statistics.median(one.infer_seconds or 0.0 for one in seen)
+        bars[name] = [(i, infer)]
         rows.append([name, f"{fit:,.0f} s", f"{infer:,.1f} s", f"{1e3 * infer / len(task.data.test):.2f} ms"])
     return Listing(
         "Time of inference",
@@ -112,6 +124,7 @@ def _times(task: Task, paper: Sequence[Seen], past: Sequence[Seen]) -> Listing:
         ],
         ["model", "fit, with all training reviews inferred again", "inference of the test set", "a review"],
         rows,
+        plots=[Plot("Inference of the test set", "", "seconds", bars, kind="bars")],
     )
 
 
@@ -136,10 +149,10 @@ def _sizes(task: Task) -> str:
     return f"hierarchical softmax, {settings['vector_size']} dimensions, {settings['epochs']} epochs"
 
 
-def _figure(task: Task, more: dict[str, Any], seeds: int | None = None) -> Figure:
-    seen = task.seen("dm", task.small(_DM | more), Protocol.inductive, seeds)
+def _figure(task: Task, more: dict[str, Any]) -> Figure:
+    seen = task.seen("dm", task.small(_DM | more), Protocol.inductive)
     return task.figure([one.decisions[ALL] for one in seen])
 
 
-def _mean(parts: Sequence[float]) -> float:
-    return 100 * statistics.fmean(parts)
+def _of_seeds(task: Task, errors: Sequence[float]) -> Figure:
+    return figure(errors, len(task.data.test))

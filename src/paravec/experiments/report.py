@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import platform
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from paravec.experiments.steps import slug
+from paravec import __version__
+from paravec.experiments.options import Options
+from paravec.experiments.steps import Steps, slug
 from paravec.experiments.tables import Listing
 
 _STYLE = """
@@ -21,22 +21,23 @@ tr.ours td { font-weight: 600 }
 svg { max-width: 100%; height: auto; background: #fff }
 @media (prefers-color-scheme: dark) { body { background: #181818; color: #ddd } th, td { border-color: #444 } }
 """
-_CHOSEN = ("chosen on validation data", "")
+_CHOSEN = ("settings; all others are the library's own", "")
+_QUICK = "A quick run: a sample and small models, which show that everything works, and not how good it is. "
 
 
-def write(folder: str | Path, listings: Sequence[Listing], seconds: float, seeds: Sequence[int]) -> Path:
-    """Writes `report.md` with its plots, and `report.html`, which holds all; gives the place of the page."""
+def write(folder: str | Path, name: str, listings: Sequence[Listing], steps: Steps, options: Options) -> Path:
+    """Writes NAME.md with its plots, and NAME.html, which holds all; gives the place of the page."""
     folder = Path(folder)
     about = (
-        f"paravec's own run of the experiments of Le & Mikolov (2014): seeds {', '.join(map(str, seeds))}; "
-        f"{seconds:,.0f} seconds of work. This page was written on {os.cpu_count()} cores ({platform.machine()}, "
-        f"Python {platform.python_version()})."
+        f"{_QUICK if options.quick else ''}paravec {__version__}'s own run of the experiments of Le & Mikolov "
+        f"(2014): seeds {', '.join(map(str, options.seeds))}; engine {options.engine}; {steps.seconds:,.0f} seconds of "
+        f"work on {'; and on '.join(steps.machines)}."
     )
     for listing in listings:
         for plot in listing.plots:
             (folder / _file(plot.title)).write_text(plot.svg(), encoding="utf-8")
-    (folder / "report.md").write_text(_markdown(about, listings), encoding="utf-8")
-    page = folder / "report.html"
+    (folder / f"{name}.md").write_text(_markdown(about, listings), encoding="utf-8")
+    page = folder / f"{name}.html"
     page.write_text(_page(about, listings, folder), encoding="utf-8")
     return page
 

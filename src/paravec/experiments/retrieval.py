@@ -17,7 +17,8 @@ from paravec.experiments.bags import as_they_are
 from paravec.experiments.data import Query
 from paravec.experiments.measure import Figure, figure
 from paravec.experiments.options import Options, whole
-from paravec.experiments.steps import Steps, crc_of
+from paravec.experiments.plots import Plot
+from paravec.experiments.steps import Steps, fingerprint
 from paravec.experiments.tables import Listing, Row, table
 from paravec.text import words
 
@@ -68,14 +69,20 @@ class Triplets:
 
 
 def split(queries: Sequence[Query], seed: int = 0) -> Split:
-    """By query: 80, 10 and 10 %."""
-    if len(queries) < LEAST_QUERIES:
-        raise SourceError(f"{len(queries)} queries are too few to divide them; {LEAST_QUERIES} are needed")
-    order = np.random.default_rng(seed).permutation(len(queries))
-    first, second = (round(part * len(queries)) for part in _PARTS)
+    """By query: 80, 10 and 10 %. Queries of the same words stay together."""
+    alike: dict[tuple[str, ...], list[Query]] = {}
+    for query in queries:
+        alike.setdefault(tuple(tokens_of(query.text)), []).append(query)
+    if len(alike) < LEAST_QUERIES:
+        raise SourceError(f"{len(alike)} queries are too few to divide them; {LEAST_QUERIES} are needed")
+    together = list(alike.values())
+    order = np.random.default_rng(seed).permutation(len(together))
+    first, second = (round(part * len(together)) for part in _PARTS)
     train, validation, test = (
-        [queries[i] for i in some] for some in (order[:first], order[first:second], order[second:])
+        [query for i in some for query in together[i]] for some in (order[:first], order[first:second], order[second:])
     )
+    if not any(len(query.snippets) > 1 for query in test):
+        raise SourceError("no query for the test has two snippets, so there are no triplets")
     return Split(train, validation, test)
 
 
@@ -220,8 +227,7 @@ class _Task:
         self._fitted: tuple[dict[str, Any], ParagraphVector] | None = (
             None  # with what it was fitted, and the last model
         )
-        texts = [text for query in queries for text in query.snippets]
-        self._data = {"queries": len(queries), "crc32": crc_of(texts)}
+        self._data = {"queries": len(queries), "data": fingerprint([(each.text, each.snippets) for each in queries])}
         self._parts = parts = split(queries)
         self._begins = [0, *accumulate(len(query.snippets) for query in parts.test)]
         self._train = triplets(parts.train, TRAINING_TRIPLETS, seed=1)
@@ -243,11 +249,12 @@ class _Task:
 
     def clusters(self, settings: dict[str, Any]) -> Listing:
         """How well K-means finds the queries that test snippets are of, twenty at a time."""
-        rows = []
-        for method, chosen in (("bag of words", {}), ("Paragraph Vector", settings)):
+        rows, bars = [], {}
+        for i, (method, chosen) in enumerate((("bag of words", {}), ("Paragraph Vector", settings))):
             seeds = self._options.seeds if chosen else (0,)
             found = [self._clustered(method, chosen, seed) for seed in seeds]
             each = ", ".join(f"{one:.3f}" for one in found)
+            bars[method] = [(i, statistics.fmean(found))]
             rows.append([method, f"{statistics.fmean(found):.3f}", each if len(found) > 1 else ""])
         return Listing(
             f"K-means on {CLUSTERS} clusters of snippets",
@@ -257,6 +264,7 @@ class _Task:
             ],
             ["method", "adjusted mutual information", "each seed"],
             rows,
+            plots=[Plot("Clusters and queries", "", "adjusted mutual information", bars, kind="bars")],
             ours=frozenset([1]),
         )
 

@@ -16,7 +16,7 @@ from paravec.experiments.judging import Decisions, Judge
 from paravec.experiments.measure import Figure, figure
 from paravec.experiments.options import Options, whole
 from paravec.experiments.protocols import Protocol, Vectors
-from paravec.experiments.steps import Steps, crc_of
+from paravec.experiments.steps import Steps, fingerprint
 from paravec.settings import Settings
 from paravec.text import words
 
@@ -25,9 +25,6 @@ FEW = (100, 1000, 10_000)  # labels
 QUICK = 500  # reviews of each kind: training and test, positive and negative, and without a label
 _SMALL = {"vector_size": 30, "epochs": 10}
 _MAP = 2000  # documents on the map
-_TOLD = (  # in the names of steps
-    "window", "combine", "ngrams", "negative", "logit", "vector_size", "cosine_scale", "epochs", "infer_l2"
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,18 +49,22 @@ def sampled(data: Imdb, each: int) -> Imdb:
     return Imdb(*some(data.train, data.train_labels), *some(data.test, data.test_labels), complete=False)
 
 
+def judge_of(data: Imdb) -> Judge:
+    """Of the labels that there are; refuses data that have too few."""
+    if not data.labelled:
+        raise SourceError("no training review has a label")
+    return Judge([data.train_labels[i] or 0 for i in data.labelled], data.test_labels)
+
+
 class Task:
     """The reviews, and what methods say of them."""
 
     def __init__(self, data: Imdb, steps: Steps, options: Options) -> None:
         self.data = sampled(data, QUICK) if options.quick else data
         self.steps, self.options = steps, options
-        self.labelled = self.data.labelled
-        if not self.labelled:
-            raise SourceError("no training review has a label")
-        self.judge = Judge([self.data.train_labels[i] or 0 for i in self.labelled], self.data.test_labels)
-        texts = [*self.data.train, *self.data.test]
-        self._told = {"documents": len(texts), "crc32": crc_of(texts)}
+        self.labelled, self.judge = self.data.labelled, judge_of(self.data)
+        parts = self.data.train, self.data.train_labels, self.data.test, self.data.test_labels
+        self._told = {"documents": len(parts[0]) + len(parts[2]), "data": fingerprint(*parts)}
         self._tokens: tuple[list[list[str]], list[list[str]]] | None = None
 
     def small(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -85,19 +86,20 @@ class Task:
         train, test = self.tokens
         if name == "LDA":
             return bags.topics(train, np.array(self.labelled), test, self.judge)
-        ngrams, classifiers = bags.METHODS[name]
-        found = bags.bags([train[i] for i in self.labelled], test, ngrams)
-        return self.judge.decisions(found.train, found.test, classifiers)
+        method = bags.METHODS[name]
+        found = bags.bags([train[i] for i in self.labelled], test, method)
+        return self.judge.decisions(found.train, found.test, method.classifiers)
 
     def few_of_bags(self, seed: int) -> dict[str, float]:
         """Test errors of a bag of words after few labels."""
 
         def work() -> dict[str, float]:
             train, test = self.tokens
-            found = bags.bags([train[i] for i in self.labelled], test, 1)
-            classifiers = bags.METHODS["BoW (bnc)"][1]
+            method = bags.METHODS["BoW (bnc)"]
+            found = bags.bags([train[i] for i in self.labelled], test, method)
             return {
-                str(count): self.judge.few(found.train, found.test, classifiers, count, seed) for count in self.counts
+                str(count): self.judge.few(found.train, found.test, method.classifiers, count, seed)
+                for count in self.counts
             }
 
         found: dict[str, float] = self.steps.step(f"imdb, bag of words, few labels, seed {seed}", self._told, work)
@@ -118,14 +120,14 @@ class Task:
         ]
         return candidates[int(np.argmin(errors))]
 
-    def seen(self, name: str, settings: dict[str, Any], protocol: Protocol, seeds: int | None = None) -> list[Seen]:
-        """All seeds of a model under a protocol, or the first of them."""
-        return [self._seen(name, settings, protocol, seed) for seed in self.options.seeds[:seeds]]
+    def seen(self, name: str, settings: dict[str, Any], protocol: Protocol) -> list[Seen]:
+        """All seeds of a model under a protocol."""
+        return [self._seen(name, settings, protocol, seed) for seed in self.options.seeds]
 
     def _seen(self, name: str, settings: dict[str, Any], protocol: Protocol, seed: int) -> Seen:
         of_model = whole(settings | {"engine": self.options.engine})
         told = {**self._told, **of_model, "protocol": protocol.value, "seed": seed}
-        what = ", ".join(f"{key} {value}" for key, value in settings.items() if key in _TOLD)
+        what = ", ".join(f"{key} {value}" for key, value in settings.items())
         found = self.steps.step(
             f"imdb, {name}, {what}, {protocol.value}, seed {seed}",
             told,

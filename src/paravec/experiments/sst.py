@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +15,7 @@ from paravec.experiments.data import Phrase, Sst, Tree
 from paravec.experiments.measure import Figure, figure
 from paravec.experiments.options import Options, whole
 from paravec.experiments.retrieval import averages
-from paravec.experiments.steps import Steps, crc_of
+from paravec.experiments.steps import Steps, fingerprint
 from paravec.experiments.tables import Listing, Row, table
 from paravec.text import words
 
@@ -168,11 +167,9 @@ class _Task:
 
     def __init__(self, data: Split, reviews: Sequence[str], steps: Steps, options: Options) -> None:
         self._data, self._reviews, self._steps, self._options = data, reviews, steps, options
-        self._told = {"crc32": _crc(data.phrases, data.train, data.dev, data.test)}
-        self._told_reviews = {
-            "reviews": len(reviews),
-            "reviews_crc32": crc_of(reviews),
-        }
+        parts = (data.phrases, data.train, data.dev, data.test)
+        self._told = {"data": fingerprint(*(some for part in parts for some in (part.texts, part.labels.tolist())))}
+        self._told_reviews = {"reviews": len(reviews), "data_of_reviews": fingerprint(reviews)}
         self._last: dict[str, tuple[Any, Any]] = {}  # the last model, and the last vectors, and what they are of
 
     def about(self, task: str) -> str:
@@ -285,10 +282,3 @@ def _error(classifier: Any, learned: Any, train: Part, new: Any, asked: Part, ta
     asked_rows, right = asked.of(task)
     with threadpool_limits(1):  # products are small: on a busy machine, threads wait for each other 100 times as long
         return 1 - float(classifier.fit(learned[rows], classes).score(new[asked_rows], right))
-
-
-def _crc(*parts: Part) -> str:
-    crc = 0
-    for part in parts:
-        crc = zlib.crc32("\0".join(part.texts).encode(), zlib.crc32(part.labels.tobytes(), crc))
-    return f"{crc:08x}"

@@ -7,13 +7,16 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sized
 from pathlib import Path
 from typing import Any
 
+from paravec import __version__
 from paravec.errors import SourceError
+from paravec.experiments.machine import in_words
 
 FOLDER = "steps"
+_LONGEST = 100  # characters of a name in that of a file
 
 
 class Steps:
@@ -22,34 +25,45 @@ class Steps:
     def __init__(self, folder: str | Path, tell: Callable[[str], None] = lambda line: None) -> None:
         self.folder = Path(folder) / FOLDER
         self._tell = tell
+        self._seconds: dict[Path, float] = {}
+        self._machines: dict[str, None] = {}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SourceError(f"{folder} cannot be a folder for results: {error.strerror}") from None
 
     def step(self, name: str, settings: Mapping[str, Any], work: Callable[[], Any]) -> Any:
-        """What `work` gives, as JSON knows it; what it gave before, if it was done with the same settings."""
-        told = json.loads(json.dumps(dict(settings), sort_keys=True))
-        path = self.folder / f"{slug(name)}.json"
-        before = _read(path)
-        if before is not None and before.get("settings") == told and before.get("name") == name:
-            self._tell(f"{name}: found before")
-            return before["found"]
-        began = time.perf_counter()
-        found = json.loads(json.dumps(work()))
-        seconds = time.perf_counter() - began
-        part = path.with_suffix(".part")
-        part.write_text(
-            json.dumps({"name": name, "settings": told, "seconds": seconds, "found": found}, indent=1) + "\n",
-            encoding="utf-8",
-        )
-        os.replace(part, path)
-        self._tell(f"{name}: {seconds:.0f} s")
-        return found
+        """What `work` gives, as JSON knows it; what it gave before, if it was done with the same settings.
 
+        Steps of other settings, or of another version of paravec, have files of their own.
+        """
+        told = json.loads(json.dumps({**settings, "paravec": __version__}, sort_keys=True))
+        path = self.folder / f"{slug(name)[:_LONGEST]}-{fingerprint([name, told])}.json"
+        kept = _read(path)
+        if kept is not None and kept.get("settings") == told and kept.get("name") == name:
+            self._tell(f"{name}: found before")
+        else:
+            began = time.perf_counter()
+            found = json.loads(json.dumps(work()))
+            seconds = time.perf_counter() - began
+            kept = {"name": name, "settings": told, "seconds": seconds, "machine": in_words(), "found": found}
+            part = path.with_suffix(".part")
+            part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            os.replace(part, path)
+            self._tell(f"{name}: {seconds:.0f} s")
+        self._seconds[path] = float(kept["seconds"])
+        self._machines.setdefault(str(kept.get("machine", "another machine")))
+        return kept["found"]
+
+    @property
     def seconds(self) -> float:
-        """How long all steps took that are kept."""
-        return sum(float(told["seconds"]) for path in sorted(self.folder.glob("*.json")) if (told := _read(path)))
+        """How long the steps took that were asked for, now or before."""
+        return sum(self._seconds.values())
+
+    @property
+    def machines(self) -> list[str]:
+        """What they were done on."""
+        return list(self._machines)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -61,9 +75,19 @@ def _read(path: Path) -> dict[str, Any] | None:
     return told if isinstance(told, dict) and {"found", "seconds"} <= told.keys() else None
 
 
-def crc_of(texts: Sequence[str]) -> str:
-    """What tells a step that its texts are others."""
-    return f"{zlib.crc32(chr(0).join(texts).encode()):08x}"
+def fingerprint(*lists: Any) -> str:
+    """What tells a step that its data are others: texts, labels, and to whom they belong.
+
+    >>> fingerprint(["a", "b"], ["c"]) == fingerprint(["a"], ["b", "c"])
+    False
+    """
+    crc = 0
+    for each in lists:
+        if isinstance(each, Sized):
+            crc = zlib.crc32(str(len(each)).encode(), crc)
+        for item in each:
+            crc = zlib.crc32(json.dumps(item, sort_keys=True).encode(), crc)
+    return f"{crc:08x}"
 
 
 def slug(name: str) -> str:

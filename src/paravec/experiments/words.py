@@ -14,7 +14,7 @@ from paravec.errors import SourceError
 from paravec.estimator import ParagraphVector
 from paravec.experiments.data import Analogies, Similarities
 from paravec.experiments.options import Options, whole
-from paravec.experiments.steps import Steps, crc_of
+from paravec.experiments.steps import Steps, fingerprint
 from paravec.experiments.tables import Listing
 from paravec.text import words
 
@@ -37,10 +37,11 @@ def run(
         texts = texts[:: max(1, len(texts) // QUICK)]
     if not texts:
         raise SourceError("there is no text to learn words from")
-    told = {"texts": len(texts), "crc32": crc_of(texts), **_COMMON}
+    asked = [questions.sections, {name: [given.pairs, given.judged] for name, given in pairs.items()}]
+    told = {"texts": len(texts), "data": fingerprint(texts, asked), **_COMMON}
     tokens = cache(lambda: [words(text) for text in texts])  # not before a step needs them
 
-    def figures(fit: Fit, name: str, seed: int) -> dict[str, list[float]]:
+    def figures(fit: Fit, name: str, seed: int) -> dict[str, list[float | None]]:
         places, vectors = fit(tokens(), name, seed, options)
         return known(places, vectors, questions, pairs)
 
@@ -53,7 +54,11 @@ def run(
             found = [
                 steps.step(
                     f"words, {whose}, {name}, seed {seed}",
-                    {**told, "seed": seed, **(whole(_settings(name)) if whose == "paravec" else {})},
+                    {
+                        **told,
+                        "seed": seed,
+                        **(whole(_settings(name) | {"engine": options.engine}) if whose == "paravec" else {}),
+                    },
                     partial(figures, fit, name, seed),
                 )
                 for seed in options.seeds
@@ -66,7 +71,8 @@ def run(
                 f"Word vectors of {len(texts):,} training reviews of IMDB: 100 dimensions, 10 epochs, five words on "
                 "both sides, words that occur five times. Analogies: % of the questions whose words are known that are "
                 "answered right (the nearest to b - a + c, other than these). Likeness: Spearman's correlation over "
-                f"pairs whose words are known. Means of {len(options.seeds)} seeds, and how far they go.",
+                "pairs whose words are known. gensim's windows shrink at random, its default; ours do not. "
+                f"Means of {len(options.seeds)} seeds, and how far they go.",
             ],
             ["", "semantic analogies, %", "syntactic analogies, %", *(f"{name}, correlation" for name in pairs)],
             rows,
@@ -84,26 +90,26 @@ def has_gensim() -> bool:
 
 def known(
     rows: Mapping[str, int], vectors: NDArray[np.float32], questions: Analogies, pairs: Mapping[str, Similarities]
-) -> dict[str, list[float]]:
+) -> dict[str, list[float | None]]:
     """What the vectors of words answer: for each kind of question, the figure and the part that could be asked."""
     from scipy.stats import spearmanr
 
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    found = {}
+    found: dict[str, list[float | None]] = {}
     for kind in ("semantic", "syntactic"):
         asked = [
             each for name, some in questions.sections.items() if name.startswith("gram") == (kind == "syntactic")
             for each in some
         ]  # fmt: skip
         ids = np.array([[rows[word.lower()] for word in each] for each in asked if _all(each, rows)]).reshape(-1, 4)
-        found[kind] = [100 * answered(unit, ids), len(ids) / max(1, len(asked))]
+        found[kind] = [100 * answered(unit, ids) if len(ids) else None, len(ids) / max(1, len(asked))]
     for name, given in pairs.items():
         which = [i for i, pair in enumerate(given.pairs) if _all(pair, rows)]
         ids = np.array([[rows[word.lower()] for word in given.pairs[i]] for i in which]).reshape(-1, 2)
         likeness = (unit[ids[:, 0]] * unit[ids[:, 1]]).sum(1)
         judged = [given.judged[i] for i in which]
         enough = len(set(judged)) > 1 and len(set(likeness.tolist())) > 1
-        found[name] = [float(spearmanr(likeness, judged).statistic) if enough else 0.0, len(which) / len(given.pairs)]
+        found[name] = [float(spearmanr(likeness, judged).statistic) if enough else None, len(which) / len(given.pairs)]
     return found
 
 
@@ -123,13 +129,16 @@ def _all(some: Sequence[str], rows: Mapping[str, int]) -> bool:
     return all(word.lower() in rows for word in some)
 
 
-def _in_words(found: Sequence[dict[str, list[float]]], kinds: Sequence[str]) -> list[str]:
+def _in_words(found: Sequence[dict[str, list[float | None]]], kinds: Sequence[str]) -> list[str]:
     cells = []
     for kind in kinds:
-        each = [one[kind][0] for one in found]
+        each = [value for one in found if (value := one[kind][0]) is not None]
+        if not each:
+            cells.append("too few words are known")
+            continue
         digits = 1 if kind in ("semantic", "syntactic") else 3
         spread = f" ({min(each):.{digits}f} to {max(each):.{digits}f})" if len(each) > 1 else ""
-        cells.append(f"{statistics.fmean(each):.{digits}f}{spread}; {100 * found[0][kind][1]:.0f} % known")
+        cells.append(f"{statistics.fmean(each):.{digits}f}{spread}; {100 * (found[0][kind][1] or 0):.0f} % known")
     return cells
 
 

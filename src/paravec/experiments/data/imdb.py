@@ -46,7 +46,11 @@ def imdb(path: str | Path) -> Imdb:
             folder = "/".join(parts[-3:-1])
             number = parts[-1].partition("_")[0]
             if folder in found and parts[-1].endswith(".txt") and number.isdigit():
-                found[folder].append((int(number), content.decode("utf-8").replace("<br />", " ")))
+                try:
+                    text = content.decode("utf-8")
+                except UnicodeDecodeError as error:
+                    raise OFFICIAL.refuse(path, f"holds {folder}/{parts[-1]}, which is not UTF-8 ({error})") from None
+                found[folder].append((int(number), text.replace("<br />", " ")))
     for name in ("train/pos", "train/neg", "test/pos", "test/neg"):
         if not found[name]:
             raise OFFICIAL.refuse(path, f"has no reviews in {name}")

@@ -22,7 +22,7 @@ _OPENERS = {".gz": gzip.open, ".xz": lzma.open}
 
 @dataclass(frozen=True)
 class Query:
-    """A query and the snippets of its results."""
+    """A query and the different snippets of its results."""
 
     id: str
     text: str
@@ -45,13 +45,15 @@ def _queries(path: Path) -> Iterator[Query]:
     opened: Any = _OPENERS.get(path.suffix, open)
     with opened(path, "rt", encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
             try:
                 told = json.loads(line)
-                query = Query(str(told["query_id"]), told["query"], tuple(told["passages"]))
-                good = all(isinstance(text, str) for text in (query.text, *query.snippets))
+                id, text, passages = str(told["query_id"]), told["query"], told["passages"]
             except (ValueError, KeyError, TypeError) as error:
                 raise OFFICIAL.refuse(path, f"has no query in line {number} ({error!r:.80})") from None
-            if not good:
+            if not isinstance(passages, list) or not all(isinstance(each, str) for each in (text, *passages)):
                 raise OFFICIAL.refuse(path, f"has something else than texts in line {number}")
-            if any(text.strip() for text in query.snippets):
-                yield query
+            different = tuple(dict.fromkeys(each for each in passages if each.strip()))
+            if different:
+                yield Query(id, text, different)

@@ -78,6 +78,8 @@ def parsed(line: str) -> Tree:
     pieces = iter(_PIECES.findall(line))
     for piece in pieces:
         if piece == "(":
+            if phrases and not open_ones:
+                raise ValueError("there is more than one")
             label = next(pieces, "")
             if label not in {"0", "1", "2", "3", "4"}:
                 raise ValueError(f"{label!r} is no label from 0 to 4")
@@ -87,7 +89,11 @@ def parsed(line: str) -> Tree:
             if not open_ones:
                 raise ValueError("a bracket is closed that was not opened")
             place, number, first = open_ones.pop()
+            if first == len(words):
+                raise ValueError("a phrase has no words")
             phrases[place] = Phrase(as_written(words[first:]), number)
+        elif not open_ones:
+            raise ValueError(f"{piece!r} stands outside of it")
         else:
             words.append(piece)
     found = tuple(phrase for phrase in phrases if phrase is not None)
