@@ -40,13 +40,17 @@ class OldCard:
 def machine(monkeypatch):
     """Makes this a machine with a certain PyTorch, or without one."""
 
-    def make(cuda=None, version="13.0", missing=(), torch_version="2.13.0+cu130"):
+    def make(
+        cuda=None, version="13.0", missing=(), torch_version="2.13.0+cu130", triton_version="3.6.0", compiler="cc"
+    ):
         warn_once.cache_clear()
         monkeypatch.delenv("TRITON_INTERPRET", raising=False)
         monkeypatch.setattr(devices, "find_spec", lambda name: None if name in missing else object())
         torch = SimpleNamespace(__version__=torch_version, version=SimpleNamespace(cuda=version), cuda=cuda)
         monkeypatch.setitem(sys.modules, "torch", torch)
-        monkeypatch.setitem(sys.modules, "triton", SimpleNamespace())
+        monkeypatch.setitem(sys.modules, "triton", SimpleNamespace(__version__=triton_version))
+        monkeypatch.delenv("CC", raising=False)
+        monkeypatch.setattr(devices, "which", lambda name: compiler)
 
     return make
 
@@ -57,6 +61,8 @@ def machine(monkeypatch):
         ({"missing": ("torch",)}, r"torch is not installed; pip install 'paravec\[gpu\]'"),
         ({"missing": ("triton",)}, r"triton is not installed; pip install 'paravec\[gpu\]'"),
         ({"torch_version": "2.8.1"}, r"PyTorch 2\.8\.1 is too old, 2\.9 is needed"),
+        ({"triton_version": "3.3.1"}, r"Triton 3\.3\.1 is too old, 3\.4 is needed"),
+        ({"compiler": None}, "needs a C compiler to start its kernels, and there is no gcc or clang"),
         ({"version": None}, "built without CUDA"),
         (
             {"cuda": NoDriver("The NVIDIA driver on your\nsystem is too old")},
@@ -65,7 +71,7 @@ def machine(monkeypatch):
         ({"cuda": NoDriver("Found no NVIDIA driver")}, "no GPU: Found no NVIDIA driver"),
         ({"cuda": OldCard()}, r"A card of 2016 is too old for Triton \(compute capability 6\.1"),
     ],
-    ids=["torch", "triton", "old torch", "cuda", "old driver", "no driver", "old card"],
+    ids=["torch", "triton", "old torch", "old triton", "compiler", "cuda", "old driver", "no driver", "old card"],
 )
 def test_a_missing_gpu_is_told_before_any_work(machine, given, words):
     machine(**given)

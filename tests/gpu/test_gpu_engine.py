@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -15,10 +16,13 @@ import pytest
 torch = pytest.importorskip("torch", reason="engine='gpu' needs PyTorch: make test-triton")
 pytest.importorskip("triton", reason="engine='gpu' needs Triton: make test-triton")
 
+from triton.runtime.errors import OutOfResources
+
 from conftest import documents, make_case
 from paravec import DeviceError, NotEnoughMemoryError, ParagraphVector
 from paravec.engines import gpu
-from paravec.engines.gpu import GpuEngine, training
+from paravec.engines.devices import interpreted
+from paravec.engines.gpu import GpuEngine, held, training
 
 DOCS = documents((5, 8, 3, 9, 4, 6), words=12)
 
@@ -91,10 +95,49 @@ def test_going_on_from_a_checkpoint(tmp_path):
     assert np.array_equal(found.document_vectors_, whole.document_vectors_)
 
 
-def test_too_little_room_is_refused_before_any_work():
-    case = make_case()
-    with pytest.raises(NotEnoughMemoryError, match=r"GPU has 0\.00 GB free.*lower vector_size.*streamed"):
-        GpuEngine(room=1000).train(case.model, case.corpus, case.tables, case.work())
+@pytest.mark.parametrize(
+    ("docs", "settings", "room", "words"),
+    [
+        (DOCS, {"vector_size": 400}, 16_000, r"GPU has 0\.0 MB free.*lower vector_size \(to about \d\d\d\), or use"),
+        (DOCS, {}, 0, "max_vocab, or lower vector_size, or use engine='cpu'"),
+        (
+            DOCS,
+            {"output": "softmax", "batch_size": 9000},
+            100_000,
+            "logits of batch_size=9000 .*; lower batch_size",
+        ),
+        ([["a", "b"] * 50_000], {}, 1_000_000, "for the longest document; divide documents that are so long, or use"),
+    ],
+    ids=["weights", "nothing", "logits", "document"],
+)
+def test_too_little_room_is_refused_before_any_work(docs, settings, room, words):
+    case = make_case(docs, **settings)
+    before = case.model.outputs.copy()
+    with pytest.raises(NotEnoughMemoryError, match=words):
+        GpuEngine(room=room).train(case.model, case.corpus, case.tables, case.work())
+    assert np.array_equal(case.model.outputs, before)
+
+
+def test_a_smaller_vector_size_that_is_advised_fits():
+    case = make_case(DOCS, vector_size=400)
+    with pytest.raises(NotEnoughMemoryError) as told:
+        GpuEngine(room=20_000).train(case.model, case.corpus, case.tables, case.work())
+    advised = int(re.search(r"to about (\d+)", str(told.value))[1])
+    smaller = make_case(DOCS, vector_size=advised)
+    assert GpuEngine(room=20_000).train(smaller.model, smaller.corpus, smaller.tables, smaller.work()).targets
+
+
+def test_a_softmax_of_cosines_takes_three_logits_for_each_word_and_target():
+    if interpreted():
+        pytest.skip("how much memory is taken at once is told by a GPU only")
+    case = make_case(documents([40] * 60, words=3000), output="softmax", logit="cosine", batch_size=1024)
+    engine = GpuEngine()
+    engine.train(case.model, case.corpus, case.tables, case.work())
+    before = torch.cuda.memory_allocated()
+    torch.cuda.reset_peak_memory_stats()
+    engine.train(case.model, case.corpus, case.tables, case.work(1))
+    logits = held.bytes_of_logits(case.model.architecture, case.tables)
+    assert torch.cuda.max_memory_allocated() - before < 1.4 * logits
 
 
 @pytest.mark.parametrize(
@@ -106,6 +149,7 @@ def test_too_little_room_is_refused_before_any_work():
             "has no room left",
         ),
         (RuntimeError("CUDA error: unspecified launch failure"), DeviceError, "but for what a checkpoint has.*resume"),
+        (OutOfResources(300_000, 200_000, "shared memory"), DeviceError, "no kernel for this GPU and these settings"),
     ],
 )
 def test_a_device_that_fails_is_told_in_words(monkeypatch, tmp_path, raised, error, words):

@@ -134,7 +134,7 @@ class Part(Enum):
 class Inference:
     """How new documents are inferred, and from which of their targets.
 
-    `l2` is that of an empty document, and grows with the targets that count (`l2_of`). If noise words are `common`, all
+    `l2` is that of an empty document, and grows with the tokens that count (`l2_of`). If noise words are `common`, all
     documents have the same at a position.
     """
 
@@ -185,8 +185,8 @@ def n_shares(architecture: Architecture, n_targets: int, runs: list[int]) -> int
     Few where there are few, so that a small corpus is learned from as often; and no more than there is room for the
     rows that they change.
     """
-    stride = _padded(architecture.width + int(architecture.output == "hs" and architecture.has_bias))
-    stride += _padded(architecture.word_size) if architecture.has_words else 0
+    stride = padded(architecture.width + int(architecture.output == "hs" and architecture.has_bias))
+    stride += padded(architecture.word_size) if architecture.has_words else 0
     room = ROOM_OF_SHARES // (4 * stride * min(n_targets, max(runs)))
     return max(1, min(len(runs) // RUNS_A_SHARE, room, MOST_SHARES))
 
@@ -210,7 +210,8 @@ def pieces(sizes: NDArray[Any], most: int) -> list[tuple[int, int]]:
     return [(first, end) for first, end in pairwise([0, *ends]) if end > first]
 
 
-def _padded(columns: int) -> int:
+def padded(columns: int) -> int:
+    """The length of a row in memory, so that the next one begins at a whole line of the cache."""
     return -(-columns // 16) * 16
 
 

@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from triton.errors import TritonError
 
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
@@ -22,6 +23,7 @@ from paravec.engines.gpu.training import train_documents
 from paravec.errors import DeviceError, NotEnoughMemoryError
 from paravec.model import Model, is_finite
 
+_ELSEWHERE = "infer on the processor: set_params(engine='cpu')"
 os.environ.setdefault("TRITON_DEFAULT_FP_FUSION", "1")  # the same kernels, whatever the default of Triton's version
 
 
@@ -79,14 +81,14 @@ class GpuEngine:
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:
         """See :class:`paravec.engines.base.Engine`."""
-        with _told():
+        with _told(_ELSEWHERE):
             return _solver_of(model).infer(self._freeze(model, tables), corpus, how)
 
     def score(
         self, model: Model, corpus: Corpus, tables: Tables, how: Inference, vectors: NDArray[np.float32]
     ) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
-        with _told():
+        with _told(_ELSEWHERE):
             return _solver_of(model).score(self._freeze(model, tables), corpus, how, vectors)
 
     def _hold(self, model: Model, corpus: Corpus, tables: Tables) -> Held:
@@ -119,17 +121,21 @@ def _solver_of(model: Model) -> ModuleType:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _told(remedy: str = "use a smaller vector_size or max_vocab, or train with engine='cpu'") -> Iterator[None]:
     """What the device cannot do, in words."""
     try:
         yield
     except torch.OutOfMemoryError as error:
         raise NotEnoughMemoryError(
-            f"the GPU has no room left ({' '.join(str(error).split())}); use a smaller vector_size or max_vocab, free "
-            f"what others hold on it, or use engine='cpu'"
+            f"the GPU has no room left ({' '.join(str(error).split())}); free what others hold on it, or {remedy}"
         ) from error
     except DeviceError:
         raise
+    except TritonError as error:
+        raise DeviceError(
+            f"Triton has no kernel for this GPU and these settings ({' '.join(str(error).split()):.300}); use "
+            f"engine='cpu'"
+        ) from error
     except RuntimeError as error:
         if "CUDA" not in str(error):
             raise

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
-from paravec.engines.base import Crowd, Pass, Tables, run_ends
+from paravec.engines.base import Crowd, Pass, Tables, padded, run_ends
 from paravec.errors import NotEnoughMemoryError
+from paravec.memory import in_words
 from paravec.model import Model
 
 Tensor: TypeAlias = torch.Tensor
@@ -74,15 +75,11 @@ class Parameters:
 def _spread(array: NDArray[Any], device: torch.device, half: bool) -> Tensor:
     rows, columns = array.shape
     dtype = torch.bfloat16 if half else torch.float32
-    room = torch.zeros(rows, _padded(columns), dtype=dtype, device=device)[:, :columns]
+    room = torch.zeros(rows, padded(columns), dtype=dtype, device=device)[:, :columns]
     for first in range(0, rows, _ROWS_AT_ONCE):
         some = np.array(array[first : first + _ROWS_AT_ONCE], dtype=np.float32)  # which can be written to, and is whole
         room[first : first + _ROWS_AT_ONCE].copy_(torch.from_numpy(some))
     return room
-
-
-def _padded(columns: int) -> int:
-    return -(-columns // 16) * 16
 
 
 @dataclass(frozen=True)
@@ -151,16 +148,11 @@ class Held:
     ) -> Held:
         """Puts as much there as there is room for."""
         room = room if room is not None else free(device)
-        weights = bytes_of_weights(model, tables, exact, half)
-        left = int(0.9 * room) - weights
-        if left < 2 * _shard_of(model.architecture, corpus.lengths).max(initial=0):
-            raise NotEnoughMemoryError(
-                f"the GPU has {room / 1e9:,.2f} GB free, and training needs {weights / 1e9:,.2f} GB of it for words "
-                f"and output weights and more for at least one document; lower vector_size (to about "
-                f"{int(model.architecture.vector_size * 0.8 * room / max(weights, 1))}), raise min_count, set "
-                f"max_vocab, or use engine='cpu'. Document vectors and tokens need no room there all at once: they are "
-                f"streamed"
-            )
+        weights, logits = bytes_of_weights(model, tables, exact, half), bytes_of_logits(model.architecture, tables)
+        longest = 2 * int(_shard_of(model.architecture, corpus.lengths).max(initial=0))
+        left = int(0.9 * room) - weights - logits
+        if left < longest:
+            raise NotEnoughMemoryError(_no_room(model.architecture, room, weights, logits, longest))
         fits = _shard_of(model.architecture, corpus.lengths).sum() <= left
         return Held(
             model,
@@ -169,7 +161,7 @@ class Held:
             Lists.of(tables, device),
             device,
             (put(corpus.tokens, device), put(corpus.offsets, device)) if fits else None,
-            left // 2,  # one shard comes while another goes
+            left // 2,  # while a shard is put there, the one before may still be held
         )
 
     def sources(self, architecture: Architecture, work: Pass) -> Iterator[Source]:
@@ -231,15 +223,41 @@ def free(device: torch.device) -> int:
     return int(torch.cuda.mem_get_info(device)[0]) + int(kept)
 
 
+def _no_room(architecture: Architecture, room: int, weights: int, logits: int, longest: int) -> str:
+    """What takes how much, and the remedy for what takes most."""
+    needs = {
+        "words and output weights": weights,
+        f"logits of batch_size={architecture.batch_size} targets": logits,
+        "the longest document": longest,
+    }
+    most = max((weights, logits, longest))
+    remedy = "raise min_count, set max_vocab, or lower vector_size"
+    if most == weights and (fits := int(architecture.vector_size * (0.8 * room - logits - longest) / weights)) > 0:
+        remedy += f" (to about {fits})"
+    elif most == logits:
+        remedy = "lower batch_size, or raise min_count or set max_vocab"
+    elif most == longest:
+        remedy = "divide documents that are so long"
+    named = ", ".join(f"{in_words(size)} for {what}" for what, size in needs.items() if size)
+    return (
+        f"the GPU has {in_words(room)} free, and training needs {named}; {remedy}, or use engine='cpu'. Document "
+        f"vectors and tokens need no room there all at once: they are streamed"
+    )
+
+
+def bytes_of_logits(architecture: Architecture, tables: Tables) -> int:
+    """Of a batch of the exact softmax, three for each target and word, and of the changes of U."""
+    if architecture.output != "softmax":
+        return 0
+    return 4 * tables.n_targets * (architecture.width + 1 + 3 * architecture.batch_size)
+
+
 def bytes_of_weights(model: Model, tables: Tables, exact: bool = False, half: bool = False) -> int:
     """The bytes of W, U, b and the tables, and of what is added up for them."""
-    rows = len(model.outputs) * (_padded(model.outputs.shape[1]) + 2)
-    words = 0 if model.words is None else len(model.words) * (_padded(model.words.shape[1]) + 2)
+    rows = len(model.outputs) * (padded(model.outputs.shape[1]) + 2)
+    words = 0 if model.words is None else len(model.words) * (padded(model.words.shape[1]) + 2)
     paths = 0 if tables.paths is None else 5 * len(tables.paths.nodes)
-    a, batch = model.architecture, 0
-    if a.output == "softmax":  # the changes of U, and logits
-        batch = 4 * tables.n_targets * (a.width + 1 + 3 * a.batch_size)
-    return ((2 if half else 4) + 8 * exact) * (rows + words) + 20 * tables.n_targets + paths + batch
+    return ((2 if half else 4) + 8 * exact) * (rows + words) + 20 * tables.n_targets + paths
 
 
 def _shard_of(architecture: Architecture, lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -17,7 +17,8 @@ from paravec.engines.gpu.held import Held, Parameters, Source, Tensor
 from paravec.engines.gpu.passes import Steps, steps_of
 
 PRECISION = "tf32"  # of products: on tensor cores, factors have 10 bits behind the point. Training has noise enough
-_NUMBERS_AT_ONCE = 1 << 26  # of the lists of steps that are made ready together
+_NUMBERS_AT_ONCE = 1 << 26  # of the lists of steps that are made ready together, at most
+_BYTES_A_NUMBER = 32  # with the copies that bring them in order
 
 
 def train_batches(held: Held, tables: Tables, architecture: Architecture, source: Source) -> Tally:
@@ -27,7 +28,8 @@ def train_batches(held: Held, tables: Tables, architecture: Architecture, source
     size = architecture.batch_size
     parts = held.crowd(architecture, tables, size)
     with products_in(PRECISION):
-        for which in _groups(architecture, steps):
+        most = min(_NUMBERS_AT_ONCE, held.bytes_of_a_shard // _BYTES_A_NUMBER)
+        for which in _groups(architecture, steps, most):
             flat, n_steps = by_turns(architecture, steps.some(which), tables.n_words)
             for first, end in pairwise([0, *batch_ends(n_steps.cpu().numpy(), size)]):
                 total += _learn(held.parameters, source.documents, architecture, flat[first:end], parts)
@@ -35,10 +37,10 @@ def train_batches(held: Held, tables: Tables, architecture: Architecture, source
     return Tally(float(total), count)
 
 
-def _groups(architecture: Architecture, steps: Steps) -> Iterator[slice]:
+def _groups(architecture: Architecture, steps: Steps, most: int) -> Iterator[slice]:
     """Documents whose steps are listed together: all, but where the list would be too long."""
     sizes = (steps.ends - steps.begins).cpu().numpy() * (1 + architecture.slots) * 4
-    return (slice(first, end) for first, end in pieces(sizes, _NUMBERS_AT_ONCE))
+    return (slice(first, end) for first, end in pieces(sizes, most))
 
 
 def _learn(
@@ -69,18 +71,21 @@ def _learn_dot(p: Parameters, _: Architecture, steps: Flat, h: Tensor, parts: Te
 def _learn_cosine(
     p: Parameters, architecture: Architecture, steps: Flat, h: Tensor, parts: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """The same where the logit is the scaled cosine of an angle (`steps.Pulls`)."""
+    """The same where the logit is the scaled cosine of an angle (`steps.Pulls`). Three logits a word at a time."""
     uu, hh = (p.outputs**2).sum(1) + 1e-12, (h**2).sum(1) + 1e-12
-    over = architecture.cosine_scale / torch.sqrt(hh[:, None] * uu)
-    y = h @ p.outputs.T * over
-    log_p = torch.log_softmax(y, 1)
-    error = -torch.exp(log_p)
-    error.scatter_add_(1, steps.targets[:, None], torch.ones_like(error[:, :1]))
-    pull, along = error * over, error * y
+    over = torch.outer(hh, uu).rsqrt_().mul_(architecture.cosine_scale)
+    y = (h @ p.outputs.T).mul_(over)
+    error = torch.log_softmax(y, 1)
+    value = error.gather(1, steps.targets[:, None]).sum(dtype=torch.float64)
+    error.exp_().neg_().scatter_add_(1, steps.targets[:, None], torch.ones_like(error[:, :1]))
+    pull, along = over.mul_(error), y.mul_(error)
+    del error
     gradient = pull @ p.outputs - (along.sum(1) / hh)[:, None] * h
     rates = steps.rates[:, None]
-    p.outputs += parts[:, None] * ((pull * rates).T @ h - ((along * rates).sum(0) / uu)[:, None] * p.outputs)
-    return gradient, log_p.gather(1, steps.targets[:, None]).sum(dtype=torch.float64)
+    pull.mul_(rates)
+    along.mul_(rates)
+    p.outputs += parts[:, None] * (pull.T @ h - (along.sum(0) / uu)[:, None] * p.outputs)
+    return gradient, value
 
 
 def _spread(
