@@ -149,7 +149,7 @@ class Inference:
         """What noise words of a document are drawn by."""
         return 0 if self.common else hash_tokens(tokens)
 
-    def l2_of(self, n_targets: int) -> float:
+    def l2_of(self, n_targets: Any) -> Any:
         """The words of a text repeat each other, the more the longer it is, so the weight of |d|^2 grows with them."""
         return self.l2 * (1 + n_targets / FULL_EVIDENCE)
 

@@ -12,7 +12,7 @@ from paravec.experiments.options import Options
 from paravec.experiments.protocols import Protocol
 from paravec.experiments.reviews import ALL, Seen, Task
 from paravec.experiments.steps import Steps
-from paravec.experiments.tables import Listing, Row, table
+from paravec.experiments.tables import Listing, Row, in_words, table
 
 PAPERS: dict[str, Any] = {
     "model": "dm+dbow", "combine": "concat", "window": 10, "output": "hs", "vector_size": 400, "epochs": 5
@@ -85,7 +85,7 @@ def _main(task: Task, paper: dict[Protocol, list[Seen]], settings: dict[str, Any
             "paper's model: dm with nine words of context concatenated, and dbow, side by side.",
         ],
         rows,
-        {"the paper's model": _in_words(settings)},
+        {"the paper's model": in_words(settings)},
     )
 
 
@@ -114,13 +114,9 @@ def _past(
             "that were chosen on labels held out.",
         ],
         rows,
-        {"n-grams": _in_words(settings)},
+        {"n-grams": in_words(settings)},
     )
 
 
 def _of(seen: Sequence[Seen], classifier: str) -> list[Decisions]:
     return [each.decisions[classifier] for each in seen]
-
-
-def _in_words(settings: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in settings.items())

@@ -19,7 +19,7 @@ from paravec.experiments.measure import Figure, figure
 from paravec.experiments.options import Options, whole
 from paravec.experiments.plots import Plot
 from paravec.experiments.steps import Steps, fingerprint
-from paravec.experiments.tables import Listing, Row, table
+from paravec.experiments.tables import Listing, Row, in_words, table
 from paravec.text import words
 
 LEAST_QUERIES = 30
@@ -214,7 +214,7 @@ def run(queries: Sequence[Query], steps: Steps, options: Options) -> list[Listin
             "figures are of another, private collection.",
         ],
         rows,
-        {name: ", ".join(f"{k}={v}" for k, v in found.items()) for name, found in told.items()},
+        {name: in_words(found) for name, found in told.items()},
     )
     return [errors, task.clusters(vectors)]
 

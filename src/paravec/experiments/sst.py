@@ -16,7 +16,7 @@ from paravec.experiments.measure import Figure, figure
 from paravec.experiments.options import Options, whole
 from paravec.experiments.retrieval import averages
 from paravec.experiments.steps import Steps, fingerprint
-from paravec.experiments.tables import Listing, Row, table
+from paravec.experiments.tables import Listing, Row, in_words, table
 from paravec.text import words
 
 LEAST_SENTENCES = 30
@@ -151,7 +151,7 @@ def run(trees: Sst, steps: Steps, options: Options, reviews: Sequence[str] | Non
                 for method, paper in PAPER.items()
                 if method in tested or paper
             ],
-            {method: ", ".join(f"{k}={v}" for k, v in found[name].items()) for method, found in chosen.items()},
+            {method: in_words(found[name]) for method, found in chosen.items()},
         )
         for i, (name, title) in enumerate(TASKS.items())
     ]

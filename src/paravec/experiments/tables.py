@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from paravec.experiments.measure import Figure
 from paravec.experiments.plots import Plot
@@ -49,6 +50,11 @@ def table(
         plots,
         frozenset(i for i, row in enumerate(rows) if row.method.startswith("Paragraph Vector")),
     )
+
+
+def in_words(settings: Mapping[str, Any]) -> str:
+    """Settings as they are given in a call."""
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -9,10 +9,12 @@ import torch
 
 from paravec.engines.gpu.held import Tensor
 from paravec.engines.gpu.kernels import rows as kernels
+from paravec.engines.gpu.kernels import solve
 
 Gradient: TypeAlias = Callable[[Tensor, Tensor], Tensor]  # of the log-likelihood at x, for documents of these numbers
 
-_MEMORY, _PATIENCE, _DISTANCE, _TRIES = 8, 10, 0.01, 30
+_MEMORY, _PATIENCE = solve.MEMORY.value, solve.PATIENCE.value
+_DISTANCE, _TRIES = solve.DISTANCE.value, solve.TRIES.value
 
 
 class Hill:

@@ -13,13 +13,14 @@ from paravec import draws
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
-from paravec.engines.base import FULL_EVIDENCE, Inference, Part, Tables, Tally, pieces
+from paravec.engines.base import Inference, Part, Tables, Tally, pieces
 from paravec.engines.gpu.held import Lists, Parameters, Tensor, free, put
 from paravec.engines.gpu.kernels.documents import offsets_of
 from paravec.engines.gpu.kernels.random import draw_noise, hash_documents
 from paravec.engines.gpu.kernels.solve import MEMORY, products, solve
 from paravec.engines.gpu.passes import as_key, predicted
 from paravec.engines.gpu.training import kind_of, programs_at_once
+from paravec.engines.steps import NORM_FLOOR
 
 _ITEMS_AT_ONCE, _BYTES_AN_ITEM = 1 << 26, 120
 _ROWS, _NUMBERS_A_WARP = 8, 2048
@@ -124,7 +125,7 @@ def _chunks(frozen: Frozen, corpus: Corpus) -> list[tuple[int, int]]:
 def weights_of(frozen: Frozen, lengths: NDArray[np.int64], how: Inference) -> Tensor:
     """The weight of |d|^2 of each document."""
     counted = lengths if how.part is Part.ALL else (lengths + (how.part is Part.EVEN)) // 2
-    l2 = np.zeros(len(lengths)) if frozen.on_sphere else how.l2 * (1 + counted / FULL_EVIDENCE)
+    l2 = np.zeros(len(lengths)) if frozen.on_sphere else how.l2_of(counted)
     return torch.from_numpy(l2.astype(np.float32)).to(frozen.device)
 
 
@@ -202,7 +203,7 @@ def _counted(frozen: Frozen, n: int, document: Tensor, row: Tensor, up: Tensor, 
     offset = torch.zeros_like(ups) if bias is None else bias[rows]
     factor = torch.ones_like(ups)
     if frozen.on_sphere:
-        norms = torch.sqrt((frozen.parameters.outputs.float() ** 2).sum(1) + 1e-12)
+        norms = torch.sqrt((frozen.parameters.outputs.float() ** 2).sum(1) + NORM_FLOOR)
         factor = frozen.architecture.cosine_scale / norms[rows]
     return Items(begins, rows.int(), ups, downs, offset, factor, targets)
 

@@ -15,6 +15,7 @@ from paravec.engines.base import Tables, Tally, batch_ends, pieces
 from paravec.engines.gpu.flat import Flat, by_turns, hidden, products_in
 from paravec.engines.gpu.held import Held, Parameters, Source, Tensor
 from paravec.engines.gpu.passes import Steps, steps_of
+from paravec.engines.steps import NORM_FLOOR
 
 PRECISION = "tf32"  # of products: on tensor cores, factors have 10 bits behind the point. Training has noise enough
 _NUMBERS_AT_ONCE = 1 << 26  # of the lists of steps that are made ready together, at most
@@ -72,7 +73,7 @@ def _learn_cosine(
     p: Parameters, architecture: Architecture, steps: Flat, h: Tensor, parts: Tensor
 ) -> tuple[Tensor, Tensor]:
     """The same where the logit is the scaled cosine of an angle (`steps.Pulls`). Three logits a word at a time."""
-    uu, hh = (p.outputs**2).sum(1) + 1e-12, (h**2).sum(1) + 1e-12
+    uu, hh = (p.outputs**2).sum(1) + NORM_FLOOR, (h**2).sum(1) + NORM_FLOOR
     over = torch.outer(hh, uu).rsqrt_().mul_(architecture.cosine_scale)
     y = (h @ p.outputs.T).mul_(over)
     error = torch.log_softmax(y, 1)

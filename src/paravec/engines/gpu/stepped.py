@@ -22,6 +22,7 @@ from paravec.engines.gpu.flat import Flat, context_of, hidden, products_in
 from paravec.engines.gpu.held import Tensor, free, put
 from paravec.engines.gpu.inference import Frozen, noise_of, targets_of, weights_of
 from paravec.engines.gpu.kernels import rows as kernels
+from paravec.engines.steps import NORM_FLOOR
 
 _BLOCK = 8 if interpreted() else 256  # steps of a product; in the interpreter every row takes its time
 _NUMBERS_AT_ONCE = 1 << 28  # of the gradients of steps that lie side by side
@@ -76,7 +77,7 @@ def _rows_of(frozen: Frozen) -> Tensor:
     outputs = frozen.parameters.outputs.float()
     if not frozen.on_sphere:
         return outputs
-    return outputs * (frozen.architecture.cosine_scale / torch.sqrt(row_dots(outputs, outputs) + 1e-12))[:, None]
+    return outputs * (frozen.architecture.cosine_scale / torch.sqrt(row_dots(outputs, outputs) + NORM_FLOOR))[:, None]
 
 
 def _steps_of(frozen: Frozen, rows: Tensor, corpus: Corpus, how: Inference) -> Steps:
@@ -218,7 +219,7 @@ class InContext:
         rows, which = self._rows, _filled(which)
         inverse = 1.0
         if self._frozen.on_sphere:
-            inverse = 1 / torch.sqrt(row_dots(h, h) + 1e-12)[:, None]
+            inverse = 1 / torch.sqrt(row_dots(h, h) + NORM_FLOOR)[:, None]
         if self._candidates is None:
             y = h @ rows.T * inverse
             if self._frozen.parameters.bias is not None:
@@ -265,7 +266,7 @@ def _softmax(y: Tensor) -> Softmax:
 
 
 def _units(x: Tensor) -> Tensor:
-    return x / torch.sqrt(row_dots(x, x) + 1e-12)[:, None]
+    return x / torch.sqrt(row_dots(x, x) + NORM_FLOOR)[:, None]
 
 
 def _to_unit(x: Tensor) -> tuple[Tensor, Tensor]:

@@ -17,10 +17,11 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from paravec.engines import steps as definition
 from paravec.engines.gpu.kernels.random import noise_word
 
 DBOW, SKIP_GRAM, CONCAT, MEAN, SUM = (tl.constexpr(i) for i in range(5))  # kinds of input
-NORM_FLOOR = tl.constexpr(1e-12)
+NORM_FLOOR = tl.constexpr(definition.NORM_FLOOR)
 ONE = tl.constexpr(2.0**40)  # in the whole numbers that changes are added up in
 
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from paravec.engines.gpu.kernels.documents import sigmoid
+from paravec.engines.gpu.kernels.documents import NORM_FLOOR, sigmoid
 
-NORM_FLOOR = tl.constexpr(1e-12)
 MEMORY = tl.constexpr(8)
 PATIENCE = tl.constexpr(10)  # steps without a smaller gradient
 DISTANCE = tl.constexpr(0.01)  # of |d|, from the maximum
