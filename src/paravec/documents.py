@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paravec.arguments import DocumentId
+from paravec.arguments import DocumentId, listed_ids, plain_id
 from paravec.corpus.labels import Labels, as_labels
 from paravec.errors import ModelFormatError, TensorError
 from paravec.search import Rows
@@ -32,15 +32,31 @@ class Segment(Rows):
         return {id: row for row, id in enumerate(self.ids)}
 
     def find(self, id: DocumentId) -> int | None:
-        """The row of an id, if it is there."""
+        """The row of an id, if it is there: the last one, if it was removed and has come again."""
         if isinstance(self.ids, list):
             return self._places.get(id)
+        if isinstance(self.ids, range) and not isinstance(id, int):
+            return None  # for which a range would look at all of its numbers
         try:
             return self.ids.index(id)
         except TensorError as error:  # of a file, which is mapped and was not looked at before
             raise ModelFormatError(str(error)) from None
         except ValueError:
             return None
+
+    def find_all(self, ids: Labels) -> NDArray[np.int64]:
+        """As `find`, for many ids at once; -1 where there is none."""
+        if isinstance(self.ids, list):
+            return np.array([self._places.get(id, -1) for id in ids], dtype=np.int64)
+        if isinstance(self.ids, range):
+            if ids.offsets is not None:
+                return np.full(len(ids), -1, dtype=np.int64)
+            there = (ids.data >= self.ids.start) & (ids.data < self.ids.stop)
+            return np.where(there, ids.data - self.ids.start, -1)
+        try:
+            return as_labels(self.ids).rows_of(ids)
+        except TensorError as error:
+            raise ModelFormatError(str(error)) from None
 
     @property
     def largest(self) -> int:
@@ -88,7 +104,7 @@ class Documents:
         """Whether all documents lie in one piece."""
         return len(self.segments) == 1 and not len(self.removed)
 
-    @property
+    @cached_property
     def has_integer_ids(self) -> bool:
         """Whether ids are integers, and not strings."""
         first = next((segment.ids for segment in self.segments if len(segment)), None)
@@ -115,19 +131,47 @@ class Documents:
         place = int(np.searchsorted(self.removed, row))
         return place < len(self.removed) and int(self.removed[place]) == row
 
+    def find_all(self, ids: Sequence[DocumentId]) -> NDArray[np.int64]:
+        """As `find`, for many ids of one kind at once; -1 where there is none."""
+        wanted = as_labels(ids)
+        rows = np.full(len(wanted), -1, dtype=np.int64)
+        for start, segment in zip(self.starts.tolist(), self.segments, strict=False):
+            found = segment.find_all(wanted)
+            found[found >= 0] += start
+            found[self._are_removed(found)] = -1
+            rows = np.maximum(rows, found)
+        return rows
+
+    def _are_removed(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        if not len(self.removed):
+            return np.zeros(len(rows), dtype=np.bool_)
+        places = np.minimum(np.searchsorted(self.removed, rows), len(self.removed) - 1)
+        gone: NDArray[np.bool_] = self.removed[places] == rows
+        return gone
+
     def row(self, id: DocumentId) -> int:
         """The row of the document with an id."""
-        found = self.find(id) if isinstance(id, (str, int, np.integer)) else None
-        if found is None:
-            raise KeyError(f"no document has the id {id!r}; there are {len(self)}")
-        return found
+        plain = plain_id(id)
+        found = self.find(plain) if self._may_have(plain) else None
+        return self._no_document(plain) if found is None else found
 
-    def rows_of(self, ids: Iterable[DocumentId]) -> NDArray[np.int64]:
-        """The rows of the documents with some ids, ascending."""
-        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
-            raise TypeError(f"ids={ids!r} is a single id; give a list of them: [{ids!r}]")
-        rows = [self.row(id.item() if isinstance(id, np.generic) else id) for id in ids]
-        return np.unique(np.array(rows, dtype=np.int64))
+    def _may_have(self, id: DocumentId) -> bool:
+        return not isinstance(id, str) and -(1 << 63) <= id < 1 << 63 if self.has_integer_ids else isinstance(id, str)
+
+    def _no_document(self, id: DocumentId) -> NoReturn:
+        raise KeyError(f"no document has the id {id!r}; there are {len(self)}")
+
+    def rows_of(self, ids: Iterable[DocumentId], name: str = "ids") -> NDArray[np.int64]:
+        """The rows of the documents with some ids, ascending; `name` is that of the argument."""
+        wanted = listed_ids(ids, name)
+        for id in wanted:
+            if not self._may_have(id):
+                self._no_document(id)
+        rows = self.find_all(wanted)
+        missing = np.flatnonzero(rows < 0)
+        if len(missing):
+            self._no_document(wanted[int(missing[0])])
+        return np.unique(rows)
 
     def id(self, row: int) -> DocumentId:
         """The id of the document in a row."""
@@ -164,47 +208,34 @@ class Documents:
         """With further documents, none of which is there yet.
 
         Small segments are put together, so that there never are many of them: the last ones, as long as they are no
-        larger than what comes behind them. The first one, which may be large, stays as it is.
+        larger than what comes behind them. The first one, which may be large, stays as it is. Rows stay, too: those of
+        removed documents are kept, and if an id has come again its last row counts.
         """
         self.refuse(segment.ids)
         kept = list(self.segments)
         while len(kept) > 1 and len(kept[-1]) <= len(segment) <= MOST_MERGED - len(kept[-1]):
-            if not self._gone_from(len(kept) - 1).isdisjoint(segment.ids):
-                break  # an id that was removed and comes again: no segment has one twice
             segment = _merged(kept.pop(), segment)
         return Documents((*kept, segment), self.removed)
-
-    def _gone_from(self, i: int) -> set[DocumentId]:
-        """The ids that were removed from a segment."""
-        first, end = np.searchsorted(self.removed, self.starts[i : i + 2])
-        return {self.segments[i].ids[int(row - self.starts[i])] for row in self.removed[first:end]}
 
     def refuse(self, ids: Sequence[DocumentId]) -> None:
         """Refuses ids of another kind than those of the documents, and ids that are there."""
         if self.n_rows and len(ids) and isinstance(ids[0], int) != self.has_integer_ids:
             ours, theirs = ("integers", "strings") if self.has_integer_ids else ("strings", "integers")
             raise ValueError(f"the id {ids[0]!r} is new, but the model's ids are {ours}, not {theirs}; give {ours}")
-        there = [id for id in self._suspects(ids) if self.find(id) is not None]
-        if there:
+        there = np.flatnonzero(self.find_all(ids) >= 0)
+        if len(there):
             raise ValueError(
                 f"ids must differ, but {len(there)} of the {len(ids)} given {'is' if len(there) == 1 else 'are'} there "
-                f"already, the first {there[0]!r}; give others, or remove the documents that have them"
+                f"already, the first {ids[int(there[0])]!r}; give others, or remove the documents that have them"
             )
-
-    def _suspects(self, ids: Sequence[DocumentId]) -> Sequence[DocumentId]:
-        """Those of some ids that may be there: of mapped segments the indexes tell of all ids at once."""
-        mapped = [segment.ids.lookup for segment in self.segments if isinstance(segment.ids, Labels)]
-        indexes = [index for index in mapped if index is not None]
-        if len(indexes) < len(self.segments) or isinstance(ids, range):
-            return ids
-        keys = as_labels(ids).keys()
-        seen = np.any([index.may_have(keys) for index in indexes], axis=0)
-        return [ids[i] for i in np.flatnonzero(seen).tolist()]
 
     def numbers(self, count: int) -> range:
         """Ids for documents that have none: the numbers go on."""
         if not self.has_integer_ids:
-            raise ValueError("the model's documents have strings for ids, and those to add have none; give ids")
+            raise ValueError(
+                "the model's documents have strings for ids, and those to add have none; give ids "
+                "(--id COLUMN on the command line)"
+            )
         first = max((0, *(segment.largest + 1 for segment in self.segments if len(segment))))
         if first + count > 1 << 63:
             raise ValueError(f"the largest id is {first - 1}, so further numbers do not fit 64 bits; give ids")
