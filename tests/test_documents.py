@@ -52,6 +52,14 @@ def test_removed_documents_are_no_longer_found_and_may_come_back():
     assert model.similar(TEXTS[0], 2, among=["id 2", "id 0"])[0][1] == pytest.approx(1, abs=1e-5)
 
 
+def test_vectors_in_several_pieces_are_copied_once():
+    model = fitted(model="dm+dbow", combine="mean", window=3).add_documents(TEXTS[8:], ids=IDS[8:])
+    model.remove_documents(["id 2"])
+    assert model.document_vectors_ is model.document_vectors_
+    assert not model.document_vectors_.flags.writeable
+    assert np.array_equal(model.document_vectors_[-4:], model.transform(TEXTS[8:]))
+
+
 def test_numbers_go_on():
     model = fitted(ids=None)
     assert model.add_documents(TEXTS[8:10]).document_ids_ == list(range(10))

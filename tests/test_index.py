@@ -12,6 +12,7 @@ import pytest
 
 from conftest import paravec
 from paravec import ModelFormatError, ParagraphVector, add_documents, build_index, remove_documents
+from paravec.fitted import Fitted
 
 pytest.importorskip("usearch")
 
@@ -96,6 +97,27 @@ def test_an_index_of_another_model_is_refused(place, corpus, tmp_path):
     with pytest.raises(ValueError, match=r"the index in .* was built for another model .*, of 2500 documents"):
         ParagraphVector.load(tmp_path / "other").similar(texts[0], approximate=True)
     assert len(ParagraphVector.load(tmp_path / "other").similar(texts[0])) == 10
+
+
+def test_an_index_that_is_late_does_not_replace_that_of_another_model(place, corpus, monkeypatch):
+    names, texts = corpus
+    build = Fitted.build_index
+
+    def while_another_is_saved(*arguments):
+        index = build(*arguments)
+        monkeypatch.undo()
+        model = ParagraphVector.load(place)
+        replaced = model.remove_documents(names[:1250]).add_documents(texts[1250:2500], ids=names[:1250])
+        with pytest.warns(UserWarning):
+            replaced.save(place)
+        build_index(place)
+        return index
+
+    monkeypatch.setattr(Fitted, "build_index", while_another_is_saved)
+    with pytest.raises(ValueError, match="another model was saved to .* meanwhile; begin again"):
+        build_index(place)
+    model = ParagraphVector.load(place)
+    assert recall(model, model.transform(texts[2500:2600])) > 0.9
 
 
 def test_an_index_that_is_damaged_is_refused(place, corpus):

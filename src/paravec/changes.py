@@ -67,7 +67,9 @@ def build_index(model: str | os.PathLike[str], recall: float = 0.95, *, n_jobs: 
     """
     fitted = store.load(model)
     index = fitted.build_index(recall, replace(fitted.settings, n_jobs=n_jobs))
-    index.save(Path(os.path.realpath(model)), _identity(fitted))
+    folder, identity = Path(os.path.realpath(model)), _identity(fitted)
+    with store.unchanged(folder, identity):
+        index.save(folder, identity)
     return index.recall
 
 

@@ -94,6 +94,11 @@ class Documents:
         """The number of rows, those of removed documents too."""
         return int(self.starts[-1])
 
+    @property
+    def n_parts(self) -> int:
+        """How many vectors a document has: two, if they are the halves of ``dm+dbow``."""
+        return len(self.segments[0].parts)
+
     @cached_property
     def rows(self) -> NDArray[np.int64]:
         """The rows of the documents."""
@@ -191,6 +196,26 @@ class Documents:
         ]
         return np.concatenate(pieces) if pieces else np.zeros((0, self.segments[0].parts[part].shape[1]), np.float32)
 
+    def halves(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], ...]:
+        """A copy of the vectors in some rows, in ascending order, of each half."""
+        return tuple(self.vectors(part, rows) for part in range(self.n_parts))
+
+    @cached_property
+    def whole(self) -> NDArray[np.float32]:
+        """The vectors of all documents, halves side by side, read only; copied, once, unless they are one matrix."""
+        if self.is_whole and self.n_parts == 1:
+            found = self.segments[0].parts[0].view()
+        else:
+            widths = np.cumsum([0, *(part.shape[1] for part in self.segments[0].parts)])
+            found = np.empty((len(self), widths[-1]), dtype=np.float32)
+            for part in range(self.n_parts):
+                first = 0
+                for block in self.blocks(part):
+                    found[first : first + len(block), widths[part] : widths[part + 1]] = block
+                    first += len(block)
+        found.flags.writeable = False
+        return found
+
     def blocks(self, part: int) -> Iterator[NDArray[np.float32]]:
         """The vectors of the documents, in pieces; not copied where nothing was removed."""
         for segment, start in zip(self.segments, self.starts.tolist(), strict=False):
@@ -256,8 +281,7 @@ class Taken:
     def __iter__(self) -> Iterator[Rows]:
         for first in range(0, len(self.rows), _ROWS_AT_ONCE):
             rows = self.rows[first : first + _ROWS_AT_ONCE]
-            n_parts = len(self.documents.segments[0].parts)
-            yield Rows(tuple(self.documents.vectors(part, rows) for part in range(n_parts)))
+            yield Rows(self.documents.halves(rows))
 
 
 def _merged(one: Segment, other: Segment) -> Segment:

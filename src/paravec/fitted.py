@@ -130,7 +130,7 @@ class Fitted:
         leave_out: list[int] = []
         if id is not None:
             leave_out = [documents.row(id)]
-            queries = np.hstack([documents.vectors(part, np.array(leave_out)) for part in range(len(self.models))])
+            queries = np.hstack(documents.halves(np.array(leave_out)))
             if not queries.any():
                 raise ValueError(f"the document with the id {id!r} has no word the model knows: nothing is near")
         else:
@@ -224,14 +224,8 @@ class Fitted:
         return self.corpus.n_documents if self.documents is None else len(self.documents)
 
     def document_vectors(self) -> NDArray[np.float32]:
-        """The vectors of all documents, read only; not copied if they are one matrix."""
-        documents = self.known_documents()
-        if documents.is_whole and len(self.models) == 1:
-            whole: NDArray[np.float32] = documents.segments[0].parts[0].view()
-        else:
-            whole = np.hstack([np.concatenate(list(documents.blocks(part))) for part in range(len(self.models))])
-        whole.flags.writeable = False
-        return whole
+        """The vectors of all documents, read only."""
+        return self.known_documents().whole
 
     def word_vectors(self) -> NDArray[np.float32]:
         """The word vectors, read only."""

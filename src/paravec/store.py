@@ -9,8 +9,8 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ def save(fitted: Fitted, path: str | os.PathLike[str], documents: bool = True) -
             (folder / place).mkdir(exist_ok=True)
             arrays = {name: array for name, array in model.arrays().items() if name != "documents"}
             files[str(place / _MODEL)] = tensors.write(folder / place / _MODEL, arrays, checksum=True)
-        about = _about(fitted, files, ids)
+        about = _about(fitted, files, kept, ids)
         if kept is not None and ids is not None:
             segments.write_first(folder, _halves(fitted.settings), kept, ids, about["identity"])
             fitted.save_index(folder, about["identity"])
@@ -82,7 +82,9 @@ def _version(about: Mapping[str, Any]) -> int:
     return 2 if "n_documents" in about else 1
 
 
-def _about(fitted: Fitted, files: dict[str, int], ids: Sequence[DocumentId] | None) -> dict[str, Any]:
+def _about(
+    fitted: Fitted, files: dict[str, int], kept: Documents | None, ids: Sequence[DocumentId] | None
+) -> dict[str, Any]:
     about = {
         "settings": fitted.settings.as_dict(),
         "seed": fitted.seed,
@@ -95,6 +97,7 @@ def _about(fitted: Fitted, files: dict[str, int], ids: Sequence[DocumentId] | No
         "documents": ids is not None,
         **segments.told(() if ids is None else ids),
         "ids_crc32": None if ids is None else segments.crc32_of(ids),
+        "documents_crc32": None if kept is None else segments.crc32_of_vectors(kept),
     }
     identity = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
     return {
@@ -256,16 +259,23 @@ def _read_model(
     return Model(architecture, None, words, arrays["outputs"], bias, trainable)
 
 
+@contextmanager
+def unchanged(folder: Path, identity: str) -> Iterator[dict[str, Any]]:
+    """While this lasts, the model in a folder is the one that was opened, and nobody else changes it."""
+    with locked(folder):
+        about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
+        if about.get("identity") != identity:
+            raise ValueError(f"another model was saved to {folder} meanwhile; begin again")
+        yield about
+
+
 def change(path: str | os.PathLike[str], identity: str, how: Callable[[Documents], Documents]) -> Documents:
     """Changes the documents of a saved model: new files, and then, in one step, a manifest that names them.
 
     What is there is not rewritten, and whoever has mapped it keeps it. Other processes that change the same model wait.
     """
     folder = Path(os.path.realpath(path))
-    with locked(folder):
-        about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
-        if about.get("identity") != identity:
-            raise ValueError(f"another model was saved to {folder} meanwhile; begin again")
+    with unchanged(folder, identity) as about:
         halves = _halves(_settings(folder, about, None))
         before = segments.read(folder, halves, about)
         after = how(before)

@@ -15,6 +15,7 @@ from paravec.sources.columns import pyarrow
 
 FORMATS = {**word2vec.FORMATS, "npy": (".npy",), "npz": (".npz",), "parquet": (".parquet",)}
 WHAT = ("documents", "words")
+_WIDEST = 1 << 30  # bytes of names, most of which are zeros
 _WRITERS: dict[str, Callable[[BinaryIO, Vectors], None]] = {
     "word2vec": word2vec.write_text,
     "word2vec-binary": word2vec.write_binary,
@@ -35,7 +36,8 @@ def export(fitted: Fitted, path: str | os.PathLike[str], what: str = "documents"
     if what == "documents":
         vectors = of_documents(fitted.known_documents())
     else:
-        vectors = Vectors("word", fitted.vocabulary.words, [fitted.word_vectors()])
+        words = fitted.vocabulary.words
+        vectors = Vectors("word", words, [fitted.word_vectors()], isinstance(words[0], int))
     _check_names(vectors, chosen)
     with new_file(target) as file:
         _WRITERS[chosen](file, vectors)
@@ -43,15 +45,26 @@ def export(fitted: Fitted, path: str | os.PathLike[str], what: str = "documents"
 
 
 def _check_names(vectors: Vectors, format: str) -> None:
-    """Refuses names that a format does not give back."""
+    """Refuses names that a format does not give back, or not in a bearable size."""
+    total, longest = 0, ""
     for block in vectors.name_blocks():
         for name in block:
-            fault = _fault(name, format) if isinstance(name, str) else None
+            if not isinstance(name, str):
+                return
+            fault = _fault(name, format)
             if fault is not None:
-                other = "'npz'" if format == "parquet" else "'parquet'"
+                other = next(each for each in ("parquet", "npz", "npy") if _fault(name, each) is None)
                 raise ValueError(
-                    f"the {vectors.what} {name!r:.80} {fault}, which format={format!r} cannot hold; use format={other}"
+                    f"the {vectors.what} {name!r:.80} {fault}, which format={format!r} cannot hold; "
+                    f"use format={other!r}"
                 )
+            total, longest = total + len(name), max(longest, name, key=len)
+    width = 4 * len(longest) * len(vectors)  # UTF-32
+    if format == "npz" and width > _WIDEST and len(longest) * len(vectors) > 8 * total:
+        raise ValueError(
+            f"the {vectors.what} {longest!r:.40} has {len(longest)} characters, and format='npz' gives all "
+            f"{len(vectors)} its width, {width >> 20} MB; use format='parquet'"
+        )
 
 
 def _fault(name: str, format: str) -> str | None:
