@@ -29,30 +29,33 @@ def cosines(parts, queries):
 
 
 @given(
-    lengths=st.lists(st.integers(0, 30), min_size=1, max_size=4),
+    lengths=st.lists(st.integers(0, 60), min_size=1, max_size=4),
     n_queries=st.integers(1, 7),
     n_parts=st.integers(1, 2),
     k=st.integers(1, 40),
-    block=st.integers(1, 40),
+    block=st.integers(1, 200),
+    start=st.integers(0, 50),
     seed=st.integers(0, 2**32),
 )
-def test_blocks_and_segments_find_what_one_matrix_product_finds(lengths, n_queries, n_parts, k, block, seed):
+def test_blocks_and_segments_find_what_one_matrix_product_finds(lengths, n_queries, n_parts, k, block, start, seed):
     rng = np.random.default_rng(seed)
     tables = [
         search.Rows(tuple(rng.integers(-2, 3, (n, 3)).astype(np.float32) for _ in range(n_parts))) for n in lengths
     ]
     queries = rng.standard_normal((n_queries, 3 * n_parts))
     total = sum(lengths)
-    out = np.flatnonzero(rng.random(total) < 0.2)
+    out = np.flatnonzero((rng.random(total) < 0.2) & (np.arange(total) >= start))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_SCORES_AT_ONCE", block)
         patch.setattr(search, "_ROWS_AT_ONCE", 7)
         patch.setattr(search, "_QUERIES_AT_ONCE", 3)
-        rows, scores = search.nearest(tables, queries, k, out)
+        patch.setattr(search, "_FEW_ROWS", 2)
+        rows, scores = search.nearest(tables, queries, k, out, start)
     whole = [np.concatenate([table.parts[part] for table in tables]) for part in range(n_parts)]
     every = cosines(whole, queries)
     every[:, out] = -np.inf
-    best = -np.sort(-every, axis=1)[:, : min(k, total - len(out))]
+    every[:, :start] = -np.inf
+    best = -np.sort(-every, axis=1)[:, : min(k, max(0, total - start) - len(out))]
     assert rows.shape == best.shape
     assert np.allclose(scores, best, atol=1e-5)
     assert np.allclose(np.take_along_axis(every, rows, 1), best, atol=1e-5)

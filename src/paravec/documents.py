@@ -143,16 +143,22 @@ class Documents:
         for start, segment in zip(self.starts.tolist(), self.segments, strict=False):
             found = segment.find_all(wanted)
             found[found >= 0] += start
-            found[self._are_removed(found)] = -1
+            found[self.are_removed(found)] = -1
             rows = np.maximum(rows, found)
         return rows
 
-    def _are_removed(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def are_removed(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """For each of some rows, whether its document was removed."""
         if not len(self.removed):
             return np.zeros(len(rows), dtype=np.bool_)
         places = np.minimum(np.searchsorted(self.removed, rows), len(self.removed) - 1)
         gone: NDArray[np.bool_] = self.removed[places] == rows
         return gone
+
+    def without(self, rows: NDArray[np.int64], first: int = 0) -> NDArray[np.int64]:
+        """The rows, from a `first` one on, that a search leaves out: those of removed documents and some others."""
+        removed = self.removed[np.searchsorted(self.removed, first) :]
+        return np.union1d(removed, rows[rows >= first]) if len(rows) else removed
 
     def row(self, id: DocumentId) -> int:
         """The row of the document with an id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -152,12 +153,12 @@ class Fitted:
     ) -> search.Found:
         documents = self.known_documents()
         if among is not None:
-            rows = np.setdiff1d(documents.rows_of(among), leave_out)
+            rows = np.setdiff1d(documents.rows_of(among, "among"), leave_out)
             places, scores = search.nearest(documents.among(rows), queries, k)
             return rows[places], scores
         if approximate:
             return self.index.nearest(documents, queries, k, leave_out)
-        return search.nearest(documents.segments, queries, k, np.union1d(documents.removed, leave_out))
+        return search.nearest(documents.segments, queries, k, documents.without(leave_out))
 
     @property
     def index(self) -> Index:
@@ -175,9 +176,16 @@ class Fitted:
         return self._index
 
     def save_index(self, folder: Path, identity: str) -> None:
-        """Writes the index, if one was built here, into the folder of the model; rows must be what they were."""
-        if self._index is not None and not len(self.known_documents().removed):
-            self._index.save(folder, identity)
+        """Writes the index, one that was built or that lies beside the model, into the folder of a model saved anew."""
+        has_one = self._index is not None or (self.origin is not None and Index.is_beside(self.origin[0]))
+        if not has_one:
+            return
+        try:
+            if len(self.known_documents().removed):
+                raise ValueError("documents were removed, so rows are others now; build it again")
+            self.index.save(folder, identity)
+        except (ValueError, ImportError) as error:
+            warnings.warn(f"the index is not saved with the model: {error}", stacklevel=4)
 
     def _vectors(self, query: Any, settings: Settings) -> NDArray[np.floating]:
         if isinstance(query, np.ndarray) and query.dtype.kind == "f":

@@ -67,7 +67,8 @@ class Questions:
 
         """
         check_is_fitted(self)
-        return self._fitted.similar(query, k, id, among, approximate, self._now())
+        now = None if query is None or isinstance(query, np.ndarray) else self._now()  # a text is inferred
+        return self._fitted.similar(query, k, id, among, approximate, now)
 
     def similar_words(self, word: Token, k: int | None = None) -> list[tuple[Token, float]]:
         """The `k` words nearest to a word."""
