@@ -120,10 +120,32 @@ def test_more_than_there_are_is_refused_and_nothing_said_means_ten_or_all():
     assert len(model.similar(TEXTS[0], 12, among=IDS[:3])) == 3
 
 
-@pytest.mark.parametrize("shape", [(5,), (2, 5), (2, 2, 6), (0, 6)])
+@pytest.mark.parametrize("shape", [(5,), (2, 5), (2, 2, 6), (0, 5)])
 def test_vectors_of_another_length_are_refused(shape):
     with pytest.raises(ValueError, match=r"the query has shape .*; this model's vectors have \(6,\)"):
         fitted().similar(np.zeros(shape))
+
+
+def test_a_vector_may_be_a_list_or_integers_and_a_matrix_empty():
+    model = fitted()
+    vector = model.transform(TEXTS[:1])[0].round(2)
+    assert model.similar(vector.tolist(), 3) == model.similar(vector.astype(np.float64), 3)
+    assert model.similar(np.arange(6), 3) == model.similar(np.arange(6.0), 3)
+    assert model.similar(np.zeros((0, 6))) == []
+    with pytest.raises(TypeError, match=r"the query begins with the number 0\.5, but not all of it are numbers"):
+        model.similar([0.5, "cat"])
+    with pytest.raises(TypeError, match="among=8 is a single id"):
+        model.similar(TEXTS[0], among=8)
+
+
+def test_nothing_is_near_to_zero():
+    model = fitted(train_words=True)
+    with pytest.raises(ValueError, match="the query vector is zero, as of a text without known words: nothing is near"):
+        model.similar(np.zeros(6))
+    with pytest.raises(ValueError, match="the query in row 1 is zero"):
+        model.similar(np.eye(6)[:2] * [[1.0], [0.0]])
+    with pytest.raises(ValueError, match="the words given cancel each other out"):
+        model.analogy(["cat"], ["cat"])
 
 
 def test_large_numbers_do_not_overflow_and_none_are_named():

@@ -126,7 +126,7 @@ class Fitted:
         """
         if (query is None) == (id is None):
             raise ValueError("similar needs a query or an id, and not both")
-        documents = self.known_documents()
+        documents, query = self.known_documents(), self._as_vector(query)
         k = checked_k(k, len(documents), "documents")
         leave_out: list[int] = []
         if id is not None:
@@ -136,6 +136,8 @@ class Fitted:
                 raise ValueError(f"the document with the id {id!r} has no word the model knows: nothing is near")
         else:
             queries = self._vectors(query, now or self.settings)
+            if not len(queries):
+                return []
         rows, scores = self._nearest(queries, k, np.array(leave_out, dtype=np.int64), among, approximate)
         found = [
             [(documents.id(row), score) for row, score in zip(*each, strict=True)]
@@ -189,17 +191,38 @@ class Fitted:
 
     def _vectors(self, query: Any, settings: Settings) -> NDArray[np.floating]:
         if isinstance(query, np.ndarray) and query.dtype.kind == "f":
-            if not np.isfinite(query).all():
-                raise ValueError("the query vector holds NaN or infinity")
-            if query.ndim not in (1, 2) or query.shape[-1] != self.n_features or not len(query):
-                raise ValueError(f"the query has shape {query.shape}; this model's vectors have ({self.n_features},)")
-            return np.atleast_2d(query)
+            return self._checked_vectors(query)
         if isinstance(query, int):
             raise TypeError(f"the query {query} is no text; for the document with this id give id={query}")
         corpus = encode([query], self.vocabulary, settings)
         if not len(corpus.tokens):
             raise ValueError("the query has no word the model knows, so nothing is similar to it")
         return self.infer(corpus, settings)
+
+    def _checked_vectors(self, query: NDArray[np.floating]) -> NDArray[np.floating]:
+        if query.ndim not in (1, 2) or query.shape[-1] != self.n_features:
+            raise ValueError(f"the query has shape {query.shape}; this model's vectors have ({self.n_features},)")
+        if not np.isfinite(query).all():
+            raise ValueError("the query vector holds NaN or infinity")
+        queries = np.atleast_2d(query)
+        known = queries.any(axis=1)
+        if not known.all():
+            which = "query vector" if query.ndim == 1 else f"query in row {int(np.argmin(known))}"
+            raise ValueError(f"the {which} is zero, as of a text without known words: nothing is near")
+        return queries
+
+    def _as_vector(self, query: Any) -> Any:
+        """A query that is a vector as an array of floats; a text or tokens as they are."""
+        if isinstance(query, (list, tuple)) and len(query) and isinstance(query[0], (float, np.floating)):
+            try:
+                return np.array(query, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"the query begins with the number {query[0]!r}, but not all of it are numbers"
+                ) from None
+        if isinstance(query, np.ndarray) and query.dtype.kind in "iu" and isinstance(self.vocabulary.words[0], str):
+            return query.astype(np.float64)
+        return query
 
     def analogy(
         self, positive: Sequence[Token], negative: Sequence[Token], k: int | None = None
@@ -215,6 +238,8 @@ class Fitted:
             raise ValueError("no word was given")
         signs = np.array([1.0] * len(positive) + [-1.0] * len(negative), dtype=np.float32)
         query = signs @ search.unit(vectors[rows])
+        if not query.any():
+            raise ValueError("the words given cancel each other out: nothing is near")
         found, scores = search.nearest([search.Rows((vectors,))], query[None], k, np.unique(rows))
         return [
             (self.vocabulary.words[i], score) for i, score in zip(found[0].tolist(), scores[0].tolist(), strict=True)

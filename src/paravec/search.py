@@ -46,7 +46,7 @@ class Rows:
 
     def cosines(self, first: int, end: int, directions: NDArray[np.float32]) -> NDArray[np.float32]:
         """A row of scores for each direction (whose halves have length 1)."""
-        halves = np.split(directions, len(self.parts), axis=1)
+        halves = _split(directions, len(self.parts))
         found = np.zeros((len(directions), end - first), dtype=np.float32) if len(halves) > 1 else None
         for part, scale, half in zip(self.parts, self.scales, halves, strict=True):
             scores = half @ part[first:end].T
@@ -74,8 +74,12 @@ def _scales(part: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def directions(queries: NDArray[np.floating], n_parts: int) -> NDArray[np.float32]:
     """Queries whose halves have length 1."""
-    halves = np.split(np.asarray(queries, dtype=np.float64), n_parts, axis=1)
-    return np.hstack([unit(half) for half in halves]).astype(np.float32)
+    halves = [unit(half) for half in _split(np.asarray(queries, dtype=np.float64), n_parts)]
+    return (np.hstack(halves) if n_parts > 1 else halves[0]).astype(np.float32)
+
+
+def _split(rows: NDArray[Any], n_parts: int) -> list[NDArray[Any]]:
+    return np.split(rows, n_parts, axis=1) if n_parts > 1 else [rows]
 
 
 def nearest(
