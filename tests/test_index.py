@@ -23,7 +23,6 @@ from paravec import (
     search,
 )
 from paravec.documents import Documents, Segment
-from paravec.fitted import Fitted
 from paravec.index import Index
 
 pytest.importorskip("usearch")
@@ -117,7 +116,7 @@ def test_an_index_of_another_model_is_refused(place, corpus, tmp_path):
 
 def test_an_index_that_is_late_does_not_replace_that_of_another_model(place, corpus, monkeypatch):
     names, texts = corpus
-    build = Fitted.build_index
+    build = Index.build
 
     def while_another_is_saved(*arguments):
         index = build(*arguments)
@@ -129,7 +128,7 @@ def test_an_index_that_is_late_does_not_replace_that_of_another_model(place, cor
         build_index(place)
         return index
 
-    monkeypatch.setattr(Fitted, "build_index", while_another_is_saved)
+    monkeypatch.setattr(Index, "build", while_another_is_saved)
     with pytest.raises(ValueError, match=r"another model was saved to .* meanwhile; begin again"):
         build_index(place)
     model = ParagraphVector.load(place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -88,6 +89,10 @@ class Documents:
     def starts(self) -> NDArray[np.int64]:
         """The first row of each segment, and the end of the last."""
         return np.concatenate([[0], np.cumsum([len(segment) for segment in self.segments], dtype=np.int64)])
+
+    @cached_property
+    def _edges(self) -> list[int]:
+        return [int(start) for start in self.starts]
 
     @property
     def n_rows(self) -> int:
@@ -186,9 +191,9 @@ class Documents:
 
     def id(self, row: int) -> DocumentId:
         """The id of the document in a row."""
-        i = int(np.searchsorted(self.starts, row, side="right")) - 1
+        i = bisect_right(self._edges, row) - 1
         try:
-            return self.segments[i].ids[row - int(self.starts[i])]
+            return self.segments[i].ids[row - self._edges[i]]
         except TensorError as error:
             raise ModelFormatError(f"document {row}: {error}") from None
 

@@ -20,6 +20,7 @@ from paravec.corpus.encoder import encode, encode_blocks, in_ids_of
 from paravec.documents import Documents, Segment
 from paravec.engines import engine_for
 from paravec.engines.base import Engine, Tables
+from paravec.errors import WithoutDocumentsError
 from paravec.index import Index
 from paravec.model import Model
 from paravec.settings import Settings, threads
@@ -28,6 +29,15 @@ from paravec.text import Token
 from paravec.vocab import Vocabulary
 
 Losses = dict[str, list[float]]  # of every epoch, by the model's name
+
+
+def known(documents: Documents | None) -> Documents:
+    """Documents, if they were saved."""
+    if documents is None:
+        raise WithoutDocumentsError(
+            "this model was saved without its documents, so it has none of their ids and vectors"
+        )
+    return documents
 
 
 @dataclass
@@ -247,9 +257,7 @@ class Fitted:
 
     def known_documents(self) -> Documents:
         """The documents, if they were saved."""
-        if self.documents is None:
-            raise ValueError("this model was saved without its documents, so it has none of their ids and vectors")
-        return self.documents
+        return known(self.documents)
 
     @property
     def n_documents(self) -> int:

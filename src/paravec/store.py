@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +27,8 @@ from paravec.checkpoint import FREE, Start
 from paravec.corpus import CorpusFacts
 from paravec.corpus.labels import Labels, packed
 from paravec.documents import Documents
-from paravec.errors import ModelFormatError
-from paravec.fitted import Fitted, Losses
+from paravec.errors import ModelFormatError, WithoutDocumentsError
+from paravec.fitted import Fitted, Losses, known
 from paravec.folders import check_target, locked, replacing, sync, watched
 from paravec.model import Model
 from paravec.settings import BEFORE, Settings
@@ -37,6 +39,7 @@ FORMAT = "paravec model"
 VERSION = 2
 MANIFEST = "settings.json"
 _VOCABULARY, _MODEL = "vocabulary.safetensors", "model.safetensors"
+Opened = TypeVar("Opened")
 _NEXT = ".settings.json.next"  # a manifest before it takes the place of the one that is there
 
 
@@ -105,10 +108,15 @@ def _about(
         **about,
         **({} if ids is None or len(ids) == fitted.corpus.n_documents else {"n_documents": len(ids)}),
         "loss_history": fitted.losses,
-        "validation_history": fitted.validation_losses,
+        "validation_history": {name: nulls_for_nan(losses) for name, losses in fitted.validation_losses.items()},
         "kept_epoch": fitted.kept_epochs,
         "continued": fitted.continued,
     }
+
+
+def nulls_for_nan(losses: Sequence[float]) -> list[float | None]:
+    """Losses as JSON can tell them: none of an epoch that was not scored."""
+    return [None if math.isnan(loss) else loss for loss in losses]
 
 
 def _vocabulary_arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
@@ -122,27 +130,43 @@ def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Fi
     """Opens what :func:`save` wrote, and refuses anything else. Documents and their ids are mapped, not read."""
     if tokenizer is not None and not callable(tokenizer):
         raise TypeError(f"tokenizer={tokenizer!r} is not callable")
+    return _opened(path, lambda folder, about: _loaded(folder, about, tokenizer))
+
+
+def documents_of(path: str | os.PathLike[str]) -> tuple[Documents, str]:
+    """The documents alone of a saved model, mapped, and its identity; its weights are not looked at."""
+    return _opened(path, _documents)
+
+
+def _documents(folder: Path, about: dict[str, Any]) -> tuple[Documents, str]:
+    settings = _settings(folder, about, None)
+    documents = segments.read(folder, _halves(settings), about) if _truth(about, "documents") else None
+    return known(documents), str(about["identity"])
+
+
+def _opened(path: str | os.PathLike[str], read: Callable[[Path, dict[str, Any]], Opened]) -> Opened:
+    """Reads from a model's folder; again, if another process has replaced the model meanwhile."""
     folder = Path(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no model folder at {folder}")
     while True:
         with watched(folder / MANIFEST if (folder / MANIFEST).is_file() else folder) as was_replaced:
             try:
-                return _opened(folder, tokenizer)
+                return _read(folder, read)
             except ModelFormatError:
                 if not was_replaced():
                     raise
         # Another process has put another model in its place, or changed its documents, and files of both were met.
 
 
-def _opened(folder: Path, tokenizer: Tokenizer | None) -> Fitted:
+def _read(folder: Path, read: Callable[[Path, dict[str, Any]], Opened]) -> Opened:
     if not (folder / MANIFEST).exists():
         raise ModelFormatError(f"{folder} is no paravec model: it has no {MANIFEST}")
     about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
     try:
-        return _loaded(folder, about, tokenizer)
+        return read(folder, about)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError) as error:
-        if isinstance(error, ModelFormatError):
+        if isinstance(error, (ModelFormatError, WithoutDocumentsError)):
             raise
         raise ModelFormatError(f"{folder} is damaged: {error!s:.200}") from error
 
@@ -152,7 +176,7 @@ def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) ->
         warnings.warn(
             f"{folder} was made with the characters of Unicode {about['unicode']!s:.20}, and is used with those of "
             f"{_core.UNICODE_VERSION}: text with characters that are new since may be split otherwise",
-            stacklevel=5,
+            stacklevel=7,
         )
     settings, facts = _settings(folder, about, tokenizer), CorpusFacts.of(about["corpus"])
     for place in _places(settings):
@@ -214,9 +238,9 @@ def _truth(about: dict[str, Any], name: str) -> bool:
 
 def _losses(told: Any, settings: Settings) -> Losses:
     names = {a.model for a in settings.architectures()}
-    if told.keys() != names or not all(type(x) in (int, float) for losses in told.values() for x in losses):
+    if told.keys() != names or not all(type(x) in (int, float, NoneType) for losses in told.values() for x in losses):
         raise ValueError("its history of losses is none")
-    return {name: list(losses) for name, losses in told.items()}
+    return {name: [math.nan if loss is None else loss for loss in losses] for name, losses in told.items()}
 
 
 def _read_vocabulary(folder: Path, about: dict[str, Any]) -> Vocabulary:

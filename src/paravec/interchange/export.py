@@ -25,11 +25,16 @@ _WRITERS: dict[str, Callable[[BinaryIO, Vectors], None]] = {
 }
 
 
-def export(fitted: Fitted, path: str | os.PathLike[str], what: str = "documents", format: str = "auto") -> Vectors:
-    """Writes the vectors of documents or words to a new file, block by block, and tells what was written."""
+def format_for(path: str | os.PathLike[str], what: str, format: str) -> str:
+    """The format in which `what` is to be written; refuses what is none."""
     if what not in WHAT:
         raise ValueError(f"what={what!r} is not one of {', '.join(map(repr, WHAT))}")
-    chosen = word2vec.format_of(os.fsdecode(path), format, FORMATS)
+    return word2vec.format_of(os.fsdecode(path), format, FORMATS)
+
+
+def export(fitted: Fitted, path: str | os.PathLike[str], what: str = "documents", format: str = "auto") -> Vectors:
+    """Writes the vectors of documents or words to a new file, block by block, and tells what was written."""
+    chosen = format_for(path, what, format)
     target = check_new(path)
     if chosen == "parquet":
         pyarrow("a .parquet file")
