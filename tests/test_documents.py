@@ -152,7 +152,7 @@ def test_adding_and_removing_is_what_a_list_does(steps):
     """Whatever is added (an integer: so many) and removed (a list of places), in any order."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documents, "MOST_MERGED", 12)
-        patch.setattr(documents, "_ROWS_AT_ONCE", 3)
+        patch.setattr(documents, "ROWS_AT_ONCE", 3)
         ours = Documents((Segment((np.zeros((1, 2), dtype=np.float32),), ["0"]),))
         theirs, count = {"0": 0.0}, 1
         for step in steps:

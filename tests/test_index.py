@@ -114,6 +114,25 @@ def test_an_index_of_another_model_is_refused(place, corpus, tmp_path):
     assert len(ParagraphVector.load(tmp_path / "other").similar(texts[0])) == 10
 
 
+def test_a_graph_of_cosines_as_earlier_versions_made_is_read(place, corpus):
+    from usearch.index import Index as Graph
+
+    model = ParagraphVector.load(place)
+    documents, (folder, identity) = model._fitted.documents, model._fitted.origin
+    vectors = search.directions(model.document_vectors_, documents.n_parts)
+    graph = Graph(ndim=vectors.shape[1], metric="cos", dtype="i8", connectivity=32, expansion_add=128)
+    graph.add(np.arange(len(vectors)), vectors)
+    Index(graph, len(vectors), 256, 0.95).save(folder, identity)
+    assert recall(ParagraphVector.load(place), model.transform(corpus[1][2500:2600])) > 0.93
+
+
+def test_documents_are_removed_and_indexed_without_a_look_at_the_weights(place, corpus):
+    for path in place.rglob("model.safetensors"):
+        path.unlink()
+    assert remove_documents(place, corpus[0][:1]) == 2499
+    assert build_index(place) >= 0.95
+
+
 def test_an_index_that_is_late_does_not_replace_that_of_another_model(place, corpus, monkeypatch):
     names, texts = corpus
     build = Index.build

@@ -333,6 +333,11 @@ def test_the_command_line_exports_and_trains_from_word_vectors(tmp_path, folder)
     paravec("train", folder / "corpus.txt", "-o", tmp_path / "frozen", *dm, *given)
     loaded = [ParagraphVector.load(tmp_path / name) for name in ("dm", "frozen")]
     assert np.array_equal(loaded[0].word_vectors_, loaded[1].word_vectors_)
+    loud = [each for each in dm if each != "--quiet"]
+    done = paravec("train", folder / "corpus.txt", "-o", tmp_path / "frozen", *loud, *given, "--resume")
+    assert "is complete: it was trained on this corpus with these settings" in done.stderr
+    done = paravec("train", folder / "corpus.txt", "-o", tmp_path / "dm", *loud, *given[:2], "--resume")
+    assert "is complete" not in done.stderr  # it was trained without them
     again = paravec("export", tmp_path / "dm", "-o", tmp_path / "w.bin", code=1)
     assert "w.bin exists; give another path, or remove it" in again.stderr
     for wrong in (("--freeze-words",), ("--word-vectors", tmp_path / "w.bin", "--model", "dbow")):

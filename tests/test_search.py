@@ -47,7 +47,7 @@ def test_blocks_and_segments_find_what_one_matrix_product_finds(lengths, n_queri
     out = np.flatnonzero((rng.random(total) < 0.2) & (np.arange(total) >= start))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_SCORES_AT_ONCE", block)
-        patch.setattr(search, "_ROWS_AT_ONCE", 7)
+        patch.setattr(search, "ROWS_AT_ONCE", 7)
         patch.setattr(search, "_QUERIES_AT_ONCE", 3)
         patch.setattr(search, "_FEW_ROWS", 2)
         rows, scores = search.nearest(tables, queries, k, out, start)

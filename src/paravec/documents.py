@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 from paravec.arguments import DocumentId, listed_ids, plain_id
 from paravec.corpus.labels import Labels, as_labels
 from paravec.errors import ModelFormatError, TensorError
-from paravec.search import Rows
+from paravec.search import NO_ROWS, ROWS_AT_ONCE, Rows
 
 MOST_MERGED = 1 << 16  # documents of a segment that was made of smaller ones
-_ROWS_AT_ONCE = 1 << 16
-_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +75,7 @@ class Documents:
     """
 
     segments: tuple[Segment, ...]
-    removed: NDArray[np.int64] = field(default_factory=lambda: _NONE)  # rows, ascending
+    removed: NDArray[np.int64] = field(default_factory=lambda: NO_ROWS)  # rows, ascending
 
     def __len__(self) -> int:
         return self.n_rows - len(self.removed)
@@ -230,8 +228,8 @@ class Documents:
     def blocks(self, part: int) -> Iterator[NDArray[np.float32]]:
         """The vectors of the documents, in pieces; not copied where nothing was removed."""
         for segment, start in zip(self.segments, self.starts.tolist(), strict=False):
-            for first in range(0, len(segment), _ROWS_AT_ONCE):
-                block = segment.parts[part][first : first + _ROWS_AT_ONCE]
+            for first in range(0, len(segment), ROWS_AT_ONCE):
+                block = segment.parts[part][first : first + ROWS_AT_ONCE]
                 out = self.removed[np.searchsorted(self.removed, start + first) :]
                 out = out[: np.searchsorted(out, start + first + len(block))]
                 yield np.delete(block, out - (start + first), axis=0) if len(out) else block
@@ -290,8 +288,8 @@ class Taken:
     rows: NDArray[np.int64]
 
     def __iter__(self) -> Iterator[Rows]:
-        for first in range(0, len(self.rows), _ROWS_AT_ONCE):
-            rows = self.rows[first : first + _ROWS_AT_ONCE]
+        for first in range(0, len(self.rows), ROWS_AT_ONCE):
+            rows = self.rows[first : first + ROWS_AT_ONCE]
             yield Rows(self.documents.halves(rows))
 
 

@@ -55,6 +55,7 @@ class Fitted:
     kept_epochs: dict[str, int] = field(default_factory=dict)  # from 1, by the model's name
     origin: tuple[Path, str] | None = None  # the folder it was opened from, and the identity it has there
     continued: int = 0  # how often it was trained further
+    given_words: str | None = None  # the checksum of word vectors that training started from
     _index: Index | None = field(default=None, init=False, repr=False, compare=False)
     _engine: tuple[Settings, Engine] | None = field(default=None, init=False, repr=False, compare=False)
 

@@ -159,6 +159,7 @@ def fit(
         {run.model.architecture.model: run.state.losses for run in runs},
         {run.model.architecture.model: run.state.validation_losses for run in runs},
         {run.model.architecture.model: run.state.kept_epoch for run in runs},
+        given_words=start.word_vectors,
     )
     inference.warn_of_unknown(documents, job.corpus.ids)
     _give_documents(fitted, job, sight)
@@ -202,7 +203,7 @@ def go_on(
         further.kept_epochs[name] += len(before)
         further.validation_losses[name] = _in_step(*scores, len(before), len(losses)) if any(scores) else []
         losses[:0] = before
-    further.continued = fitted.continued + 1
+    further.continued, further.given_words = fitted.continued + 1, fitted.given_words
     return further
 
 

@@ -22,7 +22,6 @@ VERSION = 1
 FOLDER = "index"
 _NAME, _GRAPH = "index.json", "graph.usearch"
 _AT_ONCE = 1 << 16
-_NONE = np.zeros(0, dtype=np.int64)
 _ASKED = 200  # documents that recall is measured by
 _NEIGHBOURS = 10
 # For each document that is wanted: the graph has numbers of 8 bits, and the best are told by the vectors.
@@ -87,7 +86,7 @@ class Index:
         self, documents: Documents, way: NDArray[np.float32], k: int, leave_out: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Rows of the graph near to a direction, ascending, and their scores; less than `k` if few are left."""
-        rows = _NONE
+        rows = search.NO_ROWS
         wanted, most = min(_CANDIDATES * k, len(self.graph)), min(_MOST_CANDIDATES * k, len(self.graph))
         while wanted and len(rows) < k and wanted <= most:
             self.graph.expansion_search = max(self.width, wanted)

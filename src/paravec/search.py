@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from paravec.errors import ModelFormatError
 
-_ROWS_AT_ONCE = 1 << 16
+ROWS_AT_ONCE = 1 << 16
 _SCORES_AT_ONCE = 1 << 23  # less would be too little work for the threads of a matrix product
 _QUERIES_AT_ONCE = 1 << 10
 _FEW_ROWS = 1 << 12
-_NONE = np.zeros(0, dtype=np.int64)
+NO_ROWS = np.zeros(0, dtype=np.int64)
 
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]  # rows and scores, for each query the best first
 
@@ -58,8 +58,8 @@ class Rows:
 
 def _scales(part: NDArray[np.float32]) -> NDArray[np.float32]:
     scales = np.empty(len(part), dtype=np.float32)
-    for first in range(0, len(part), _ROWS_AT_ONCE):
-        block = part[first : first + _ROWS_AT_ONCE]
+    for first in range(0, len(part), ROWS_AT_ONCE):
+        block = part[first : first + ROWS_AT_ONCE]
         with np.errstate(invalid="ignore", over="ignore"):
             squares = np.einsum("ij,ij->i", block, block)
             if not np.isfinite(squares).all():  # of a file, which is mapped and was not looked at before
@@ -86,7 +86,7 @@ def nearest(
     tables: Iterable[Rows],
     queries: NDArray[np.floating],
     k: int,
-    leave_out: NDArray[np.int64] = _NONE,
+    leave_out: NDArray[np.int64] = NO_ROWS,
     start: int = 0,
 ) -> Found:
     """The `k` rows (or all, if there are less) nearest to each query; equals in the order of rows.

@@ -100,6 +100,7 @@ def _about(
         "documents": ids is not None,
         **segments.told(() if ids is None else ids),
         "ids_crc32": None if ids is None else segments.crc32_of(ids),
+        **({} if fitted.given_words is None else {"word_vectors": fitted.given_words}),
         "documents_crc32": None if kept is None else segments.crc32_of_vectors(kept),
     }
     identity = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
@@ -202,6 +203,7 @@ def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) ->
         {a.model: segments.count(about["kept_epoch"], a.model) for a in settings.architectures()},
         (folder.absolute(), str(about["identity"])),
         segments.count({"continued": 0, **about}, "continued"),
+        str(about["word_vectors"]) if "word_vectors" in about else None,
     )
 
 
@@ -321,7 +323,7 @@ def change(path: str | os.PathLike[str], identity: str, how: Callable[[Documents
 def is_result(path: str | os.PathLike[str], start: Start, ids: Sequence[DocumentId] | None) -> bool:
     """Whether there is a model at a place that a fit with this start has made, with these ids or without documents."""
     folder = Path(path)
-    if not is_model(folder) or start.word_vectors is not None:
+    if not is_model(folder):
         return False
     about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
     theirs, ours, defaults = about.get("settings"), start.settings.as_dict(), Settings().as_dict() | BEFORE
@@ -329,6 +331,7 @@ def is_result(path: str | os.PathLike[str], start: Start, ids: Sequence[Document
         isinstance(theirs, dict)
         and all(theirs.get(name, defaults[name]) == value for name, value in ours.items() if name not in FREE)
         and about.get("seed") == start.seed
+        and about.get("word_vectors") == start.word_vectors
         and about.get("corpus") == asdict(start.corpus)
         and not about.get("continued")
         and about.get("ids_crc32") == (None if ids is None else segments.crc32_of(ids))
