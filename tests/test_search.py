@@ -62,6 +62,19 @@ def test_blocks_and_segments_find_what_one_matrix_product_finds(lengths, n_queri
     assert all(len(set(found)) == len(found) for found in rows.tolist())
 
 
+@pytest.mark.parametrize("n_parts", [1, 2])
+def test_a_few_rows_have_the_scores_of_many(n_parts):
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 0.0, 1e30):  # zeros, and squares that overflow
+        parts = tuple(rng.standard_normal((9, 4), dtype=np.float32) for _ in range(n_parts))
+        parts[0][3] *= np.float32(scale)
+        (way,) = search.directions(rng.standard_normal((1, 4 * n_parts)), n_parts)
+        assert np.allclose(search.scores_of(search.Rows(parts), way), cosines(parts, way[None])[0], atol=1e-5)
+    parts[0][5] = np.nan
+    with pytest.raises(ModelFormatError, match="holds NaN"):
+        search.scores_of(search.Rows(parts), way)
+
+
 def test_equals_are_found_in_the_order_of_rows(monkeypatch):
     monkeypatch.setattr(search, "_SCORES_AT_ONCE", 8)
     table = search.Rows((np.ones((50, 3), dtype=np.float32),))

@@ -197,6 +197,8 @@ class Documents:
 
     def vectors(self, part: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """A copy of the vectors in some rows, in ascending order."""
+        if len(self.segments) == 1:
+            return self.segments[0].parts[part][rows]
         ends = np.searchsorted(rows, self.starts)
         pieces = [
             segment.parts[part][rows[first:end] - start]

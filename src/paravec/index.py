@@ -79,25 +79,25 @@ class Index:
             if len(rows) < expected:  # most were removed, or documents of unknown words are wanted, too
                 (rows,), (scores,) = search.nearest(documents.segments, way[None], k, documents.without(leave_out))
             best = np.argsort(-scores, kind="stable")[:k]
-            found.append((rows[best], scores[best]))
-        return np.stack([rows for rows, _ in found]), np.clip(np.stack([scores for _, scores in found]), -1, 1)
+            found.append((rows[best], scores[best].clip(-1, 1)))
+        return np.array([rows for rows, _ in found]), np.array([scores for _, scores in found])
 
     def _known(
         self, documents: Documents, way: NDArray[np.float32], k: int, leave_out: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Rows of the graph near to a direction, ascending, and their scores; less than `k` if few are left."""
-        rows = search.NO_ROWS
+        rows, asked = search.NO_ROWS, way if documents.n_parts == 1 else search.unit(way)
         wanted, most = min(_CANDIDATES * k, len(self.graph)), min(_MOST_CANDIDATES * k, len(self.graph))
         while wanted and len(rows) < k and wanted <= most:
             self.graph.expansion_search = max(self.width, wanted)
-            rows = self.graph.search(search.unit(way), wanted, threads=1).keys.astype(np.int64)
+            rows = self.graph.search(asked, wanted, threads=1).keys.astype(np.int64)
             if len(documents.removed):
                 rows = rows[~documents.are_removed(rows)]
             for row in leave_out:
                 rows = rows[rows != row]
             wanted *= 4
         rows.sort()
-        return rows, search.Rows(documents.halves(rows)).cosines(0, len(rows), way[None])[0]
+        return rows, search.scores_of(search.Rows(documents.halves(rows)), way)
 
     def save(self, folder: Path, identity: str) -> None:
         """Writes it beside the files of a model."""

@@ -56,6 +56,19 @@ class Rows:
         return found
 
 
+def scores_of(rows: Rows, direction: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The scores of a few rows for one direction; quicker than `cosines`, which has the scales of many."""
+    if len(rows.parts) == 1 and len(rows):
+        (part,) = rows.parts
+        lengths = np.sqrt(np.einsum("ij,ij->i", part, part))
+        if lengths.min() > 0 and lengths.max() < np.inf:  # neither zero nor NaN
+            scores: NDArray[np.float32] = part @ direction
+            scores /= lengths
+            return scores
+    (found,) = rows.cosines(0, len(rows), direction[None])
+    return np.asarray(found)
+
+
 def _scales(part: NDArray[np.float32]) -> NDArray[np.float32]:
     scales = np.empty(len(part), dtype=np.float32)
     for first in range(0, len(part), ROWS_AT_ONCE):

@@ -93,7 +93,17 @@ class Labels(Sequence[DocumentId]):
         if not -len(self) <= i < len(self):
             raise IndexError(f"there are {len(self)} ids, and none at {i}")
         i = int(i) % len(self)
-        return int(self.data[i]) if self.offsets is None else self[i : i + 1][0]
+        return int(self.data[i]) if self.offsets is None else self._text(i)
+
+    def _text(self, i: int) -> str:
+        assert self.offsets is not None
+        begin, end = self.offsets.item(i), self.offsets.item(i + 1)
+        if not 0 <= begin <= end <= len(self.data):
+            raise TensorError("ids are damaged: their offsets are out of order")
+        try:
+            return str(self.data[begin:end].data, "utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise TensorError(f"ids are damaged: {error!s:.100}") from None
 
     def keys(self) -> NDArray[Any]:
         """What an index has them by."""
