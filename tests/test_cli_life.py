@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -11,7 +12,7 @@ import time
 import numpy as np
 
 from conftest import COMMAND, paravec
-from paravec import ParagraphVector
+from paravec import ParagraphVector, add_documents, remove_documents
 
 
 def test_an_interrupt_is_130_and_leaves_nothing(folder):
@@ -146,3 +147,38 @@ def test_a_terminated_encoding_leaves_nothing(tmp_path):
         assert run.wait(timeout=20) == 143
         endless.kill()
     assert os.listdir(tmp_path) == []
+
+
+def test_wrong_usage_is_told_before_the_model_is_opened(tmp_path):
+    for arguments, message in (
+        (("index", "nowhere", "--recall", "2"), "recall=2.0 is no part of what is to be found"),
+        (("export", "nowhere", "-o", tmp_path / "x.npz", "--what", "foo"), "what='foo' is not one of"),
+        (("export", "nowhere", "-o", tmp_path / "x.abc"), "tells no format"),
+    ):
+        assert message in paravec(*arguments, code=2).stderr
+
+
+def test_ids_in_a_file_are_lines_and_nothing_else_ends_them(tmp_path):
+    ids = ["one\u2028two", "three\x0bfour", "five", "six"]
+    ParagraphVector(vector_size=4, epochs=1, min_count=1).fit(["a b", "b c", "c a", "a c"], ids=ids).save(
+        tmp_path / "m"
+    )
+    (tmp_path / "some").write_text(f"{ids[0]}\r\n\n{ids[1]}\n", encoding="utf-8", newline="")
+    found = paravec("similar", tmp_path / "m", "a b", "--among", tmp_path / "some", "--json").stdout.splitlines()
+    assert {json.loads(line)["id"] for line in found} == set(ids[:2])
+    assert (
+        "2 documents removed, 2 left" in paravec("remove", tmp_path / "m", "-", given=f"{ids[0]}\n\n{ids[2]}\n").stderr
+    )
+
+
+def test_info_tells_what_became_of_a_model(folder, tmp_path):
+    place = shutil.copytree(folder / "model", tmp_path / "model")
+    add_documents(place, ["open a file"])
+    remove_documents(place, [1])
+    told = json.loads(paravec("info", place, "--json").stdout)
+    about = {
+        name: told[name] for name in ("documents", "segments", "removed", "index", "trained_documents", "continued")
+    }
+    assert about == {
+        "documents": 200, "segments": 2, "removed": 1, "index": False, "trained_documents": 200, "continued": 0
+    }  # fmt: skip

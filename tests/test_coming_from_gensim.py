@@ -5,8 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 
+import numpy as np
 import pytest
-from gensim.models import Word2Vec
+from gensim.models import KeyedVectors, Word2Vec
 from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 
 from pages import DOCS, code, run_blocks, tables
@@ -15,6 +16,15 @@ from paravec import ParagraphVector
 PAGE = DOCS / "coming-from-gensim.md"
 ARGUMENTS, MEMBERS = "Arguments of the constructor", "Methods and attributes of Doc2Vec"
 KEYED = "Documents and words: KeyedVectors"
+CALLS = "Arguments of methods"
+METHODS = (
+    "train",
+    "build_vocab",
+    "build_vocab_from_freq",
+    "infer_vector",
+    "similarity_unseen_docs",
+    "save_word2vec_format",
+)
 TABLES = tables(PAGE)
 ROWS = [row for rows in TABLES.values() for row in rows if code(row[1])]
 NOT_FOR_DOC2VEC = {"self", "kwargs", "sentences", "sg", "null_word"}  # which Doc2Vec sets itself
@@ -47,8 +57,15 @@ def test_every_method_and_attribute_of_its_vectors_has_a_row_and_nothing_else():
     assert named(KEYED) == public(model.dv, model.wv)
 
 
+def test_every_argument_of_the_methods_that_matter_has_a_row_and_nothing_else():
+    methods = [*(getattr(Doc2Vec, name) for name in METHODS), KeyedVectors.most_similar]
+    expected = {f"{method.__name__}({name})" for method in methods for name in inspect.signature(method).parameters}
+    rows = {re.sub("=[^)]*", "", name) for row in TABLES[CALLS] for name in code(row[0])}
+    assert rows == {name for name in expected if not name.endswith(("(self)", "(kwargs)"))}
+
+
 def test_every_row_has_a_counterpart_or_says_why_not():
-    for heading in (ARGUMENTS, MEMBERS, KEYED):
+    for heading in (ARGUMENTS, MEMBERS, CALLS, KEYED):
         for theirs, ours, why in TABLES[heading]:
             assert code(ours) or (ours == "-" and why), theirs
 
@@ -68,3 +85,57 @@ def test_counterparts_run(row, names, tmp_path, monkeypatch, capsys):
         found = eval(snippet, dict(names))
         if isinstance(found, ParagraphVector) and not hasattr(found, "_fitted"):
             found.set_params(epochs=1).fit(names["documents"])
+
+
+VALUES = {
+    "similarity": lambda theirs: theirs.similarity("a", "b"),
+    "distance": lambda theirs: theirs.distance("a", "b"),
+    "cosine_similarities": lambda theirs: theirs.cosine_similarities(theirs["a"], theirs.vectors),
+    "distances": lambda theirs: theirs.distances("a"),
+    "n_similarity": lambda theirs: theirs.n_similarity(["a", "b"], ["c", "d", "e"]),
+    "get_mean_vector": lambda theirs: theirs.get_mean_vector(["a", "b"]),
+    "rank": lambda theirs: theirs.rank("a", "b"),
+    "norms": lambda theirs: theirs.fill_norms() or theirs.norms,
+    "get_normed_vectors": lambda theirs: theirs.get_normed_vectors(),
+    "get_vector": lambda theirs: theirs.get_vector("a"),
+    "key_to_index": lambda theirs: theirs.key_to_index["a"],
+    "has_index_for": lambda theirs: theirs.has_index_for("a"),
+    "vectors": lambda theirs: theirs.vectors,
+}
+LISTS = {
+    "most_similar": lambda theirs: theirs.most_similar("a", topn=3),
+    "similar_by_key": lambda theirs: theirs.similar_by_key("a", topn=3),
+    "similar_by_vector": lambda theirs: theirs.similar_by_vector(theirs["a"], topn=3),
+    "most_similar_to_given": lambda theirs: theirs.most_similar_to_given("a", ["b", "c"]),
+    "index_to_key": lambda theirs: theirs.index_to_key,
+}
+
+
+@pytest.fixture(scope="module")
+def keyed(names):
+    """Vectors of documents as gensim has them."""
+    found = KeyedVectors(20)
+    found.add_vectors(names["ids"], names["model"].document_vectors_)
+    return found
+
+
+def counterpart(name: str, names: dict) -> object:
+    (row,) = [row for row in TABLES[KEYED] if name in code(row[0])]
+    return eval(code(row[1])[0], dict(names))
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_counterparts_give_the_numbers_of_gensim(name, names, keyed):
+    assert np.allclose(counterpart(name, names), VALUES[name](keyed), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_counterparts_give_the_names_of_gensim(name, names, keyed):
+    def plain(found):
+        return [each[0] if isinstance(each, tuple) else each for each in found]
+
+    assert plain(counterpart(name, names)) == plain(LISTS[name](keyed))
+
+
+def test_what_is_closer_is_the_same_whatever_its_order(names, keyed):
+    assert sorted(counterpart("closer_than", names)) == sorted(keyed.closer_than("a", "b"))

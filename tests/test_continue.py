@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections import Counter
 
 import numpy as np
 import pytest
 
+from conftest import paravec
 from paravec import ParagraphVector, encode
 from paravec.growth import grown
 from paravec.settings import Settings
@@ -149,10 +151,11 @@ def test_going_on_is_the_same_every_time_and_survives_a_save(halves, tmp_path):
 def test_parameters_of_training_are_those_of_now_and_those_of_the_model_are_not(halves):
     model = fitted(halves[0])
     seen = []
-    model.set_params(epochs=3, vector_size=50, validation_fraction=0.2)
+    model.set_params(epochs=3, validation_fraction=0.2)
     model.continue_fit(halves[1], callbacks=[seen.append])
     assert [epoch.epochs for epoch in seen] == [3, 3, 3]
-    assert len(model.validation_history_["dbow"]) == 3
+    assert len(model.validation_history_["dbow"]) == len(model.loss_history_["dbow"]) == 5
+    assert np.isnan(model.validation_history_["dbow"]).tolist() == [True, True, False, False, False]
     assert model.document_vectors_.shape == (150, 6)
 
 
@@ -187,3 +190,46 @@ def test_a_model_that_went_on_is_not_taken_for_the_result_of_a_training(halves, 
     model._fitted.continued = 0
     model.save(tmp_path / "model")
     assert is_result(tmp_path / "model", job.start, job.corpus.ids)
+
+
+def test_scores_stay_in_step_with_losses_in_a_file_too(halves, tmp_path):
+    model = fitted(halves[0]).set_params(validation_fraction=0.2)
+    model.continue_fit(halves[1]).set_params(validation_fraction=None).continue_fit(halves[1])
+    model.save(tmp_path / "model")
+    again = ParagraphVector.load(tmp_path / "model").validation_history_["dbow"]
+    assert np.array_equal(again, model.validation_history_["dbow"], equal_nan=True)
+    assert np.isnan(again).tolist() == [True, True, False, False, True, True]
+    told = json.loads(paravec("info", tmp_path / "model", "--json").stdout)
+    assert told["validation_history"]["dbow"][0] is None
+
+
+def test_a_parameter_that_training_cannot_heed_is_refused(halves):
+    model = fitted(halves[0])
+    before = model.vector_size
+    model.set_params(vector_size=50)
+    with pytest.raises(
+        ValueError, match="vector_size=50 was set after the fit, and continue_fit takes the model as it is"
+    ):
+        model.continue_fit(halves[1])
+    model.set_params(vector_size=before).continue_fit(halves[1])
+
+
+def test_words_that_are_too_rare_are_told_of(halves):
+    model = fitted(halves[0], min_count=2)
+    with pytest.raises(ValueError, match="has a word the model knows, or one that occurs min_count=2 times; give more"):
+        model.continue_fit(["xyzzy plugh"], grow_vocabulary=True)
+
+
+def test_the_command_line_continues(folder, tmp_path):
+    (tmp_path / "new.txt").write_text("the xyzzy file is opened\nthe xyzzy file is closed\n")
+    options = ("--epochs", "2", "--grow-vocabulary", "-o", tmp_path / "further")
+    done = paravec("continue", folder / "model", tmp_path / "new.txt", *options)
+    assert "dbow epoch 2/2" in done.stderr
+    assert "2 documents" in done.stderr.splitlines()[-1]
+    told = json.loads(paravec("info", tmp_path / "further", "--json").stdout)
+    assert (told["documents"], told["trained_documents"], told["continued"]) == (2, 2, 1)
+    assert len(told["loss_history"]["dbow"]) == 5
+    assert "xyzzy" in ParagraphVector.load(tmp_path / "further").vocabulary_
+    again = tmp_path / "further"
+    assert paravec("continue", again, tmp_path / "new.txt", "--quiet").stderr == ""
+    assert json.loads(paravec("info", again, "--json").stdout)["continued"] == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paravec import ParagraphVector, UnknownWordsWarning, documents, encode
+from paravec.corpus.labels import as_labels
 from paravec.documents import Documents, Segment
 
 TEXTS = [f"the {a} {b} sat on the {c}" for a in ("cat", "dog", "hen") for b in ("big", "red") for c in ("mat", "rug")]
@@ -48,6 +50,14 @@ def test_removed_documents_are_no_longer_found_and_may_come_back():
     model.add_documents(TEXTS[:1], ids=["id 2"])
     assert model.document_ids_[-1] == "id 2"
     assert model.similar(TEXTS[0], 2, among=["id 2", "id 0"])[0][1] == pytest.approx(1, abs=1e-5)
+
+
+def test_vectors_in_several_pieces_are_copied_once():
+    model = fitted(model="dm+dbow", combine="mean", window=3).add_documents(TEXTS[8:], ids=IDS[8:])
+    model.remove_documents(["id 2"])
+    assert model.document_vectors_ is model.document_vectors_
+    assert not model.document_vectors_.flags.writeable
+    assert np.array_equal(model.document_vectors_[-4:], model.transform(TEXTS[8:]))
 
 
 def test_numbers_go_on():
@@ -96,7 +106,10 @@ def test_what_cannot_be_removed_is_named_and_nothing_is_removed():
     for ids, kind, message in (
         (["id 1", "id 99"], KeyError, "no document has the id 'id 99'; there are 8"),
         ([1], KeyError, "no document has the id 1"),
-        ([["id 1"]], KeyError, "no document has the id"),
+        ([1 << 70], KeyError, "no document has the id 1180591620717411303424"),
+        ([["id 1"]], TypeError, r"the id \['id 1'\] is neither a string nor an integer"),
+        ([8.0], TypeError, "the id 8.0 is neither a string nor an integer"),
+        (None, TypeError, "ids=None is no list of ids"),
         ("id 1", TypeError, "'id 1' is a single id; give a list"),
     ):
         with pytest.raises(kind, match=message):
@@ -139,7 +152,7 @@ def test_adding_and_removing_is_what_a_list_does(steps):
     """Whatever is added (an integer: so many) and removed (a list of places), in any order."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(documents, "MOST_MERGED", 12)
-        patch.setattr(documents, "_ROWS_AT_ONCE", 3)
+        patch.setattr(documents, "ROWS_AT_ONCE", 3)
         ours = Documents((Segment((np.zeros((1, 2), dtype=np.float32),), ["0"]),))
         theirs, count = {"0": 0.0}, 1
         for step in steps:
@@ -168,3 +181,43 @@ def test_many_small_additions_make_few_segments():
     assert len(everything.segments) < 12
     assert everything.ids == list(range(400))
     assert everything.segments[0].parts[0].shape == (100, 2)
+
+
+def test_a_document_that_is_updated_a_thousand_times_makes_few_segments():
+    everything = Documents((Segment((np.zeros((4, 2), dtype=np.float32),), list("abcd")),))
+    for i in range(1000):
+        everything = everything.removing(["a"]).adding(Segment((np.full((1, 2), i, dtype=np.float32),), ["a"]))
+        assert everything.vectors(0, everything.rows_of(["a"]))[0, 0] == i
+    assert len(everything.segments) < 12
+    assert everything.ids == ["b", "c", "d", "a"]
+
+
+def test_a_number_is_found_whatever_its_type_and_a_truth_value_is_none():
+    model = fitted(ids=None)
+    assert model.similar(id=np.int64(3), k=2) == model.similar(id=3, k=2)
+    with pytest.raises(TypeError, match="the id True is neither a string nor an integer"):
+        model.similar(id=True)
+    with pytest.raises(KeyError, match="no document has the id '3'"):
+        model.similar(id="3")
+
+
+@pytest.mark.parametrize("ids", [range(300_000), [f"piece {i}" for i in range(300_000)]], ids=["numbers", "strings"])
+def test_many_ids_are_found_at_once(ids):
+    everything = Documents((Segment((np.zeros((len(ids), 1), dtype=np.float32),), as_labels(ids)),))
+    everything = everything.removing(ids[:10])
+    began = time.perf_counter()
+    assert np.array_equal(everything.rows_of(ids[10:]), np.arange(10, len(ids)))
+    assert time.perf_counter() - began < 2  # one by one it would be 5
+    with pytest.raises(KeyError, match="no document has the id"):
+        everything.rows_of(ids)
+
+
+def test_ids_of_a_corpus_in_a_folder_are_found_through_an_index(tmp_path):
+    count = 20_000
+    encode(["a b"] * count, tmp_path / "corpus", ids=[f"piece {i}" for i in range(count)], min_count=1)
+    model = ParagraphVector(vector_size=2, epochs=1, infer_max_iter=1).fit(tmp_path / "corpus")
+    found = model._fitted.documents
+    found.row("piece 0")
+    began = time.perf_counter()
+    assert [found.row(f"piece {i}") for i in range(0, count, 100)] == list(range(0, count, 100))
+    assert time.perf_counter() - began < 0.2  # one after the other it would be 0.8

@@ -5,13 +5,25 @@ from __future__ import annotations
 import json
 import pickle
 import shutil
+import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 
 from conftest import paravec
-from paravec import ModelFormatError, ParagraphVector, add_documents, build_index, remove_documents
+from paravec import (
+    ModelFormatError,
+    ParagraphVector,
+    UnknownWordsWarning,
+    add_documents,
+    build_index,
+    remove_documents,
+    search,
+)
+from paravec.documents import Documents, Segment
+from paravec.index import Index
 
 pytest.importorskip("usearch")
 
@@ -84,7 +96,11 @@ def test_an_index_built_in_memory_is_saved_with_the_model(corpus, tmp_path):
     model.save(tmp_path / "model")
     assert ParagraphVector.load(tmp_path / "model").similar(texts[0], approximate=True) == expected
     assert pickle.loads(pickle.dumps(model)).similar(texts[0])
-    model.remove_documents(names[:1]).save(tmp_path / "model")  # rows are others now
+    again = ParagraphVector.load(tmp_path / "model")  # which has not asked its index
+    again.add_documents(texts[300:301], ids=names[300:301]).save(tmp_path / "again")
+    assert len(ParagraphVector.load(tmp_path / "again").similar(texts[0], 20, approximate=True)) == 20
+    with pytest.warns(UserWarning, match="the index is not saved with the model: documents were removed"):
+        model.remove_documents(names[:1]).save(tmp_path / "model")  # rows are others now
     with pytest.raises(ValueError, match=r"there is no index in .*; build it: paravec index"):
         ParagraphVector.load(tmp_path / "model").similar(texts[0], approximate=True)
 
@@ -96,6 +112,46 @@ def test_an_index_of_another_model_is_refused(place, corpus, tmp_path):
     with pytest.raises(ValueError, match=r"the index in .* was built for another model .*, of 2500 documents"):
         ParagraphVector.load(tmp_path / "other").similar(texts[0], approximate=True)
     assert len(ParagraphVector.load(tmp_path / "other").similar(texts[0])) == 10
+
+
+def test_a_graph_of_cosines_as_earlier_versions_made_is_read(place, corpus):
+    from usearch.index import Index as Graph
+
+    model = ParagraphVector.load(place)
+    documents, (folder, identity) = model._fitted.documents, model._fitted.origin
+    vectors = search.directions(model.document_vectors_, documents.n_parts)
+    graph = Graph(ndim=vectors.shape[1], metric="cos", dtype="i8", connectivity=32, expansion_add=128)
+    graph.add(np.arange(len(vectors)), vectors)
+    Index(graph, len(vectors), 256, 0.95).save(folder, identity)
+    assert recall(ParagraphVector.load(place), model.transform(corpus[1][2500:2600])) > 0.93
+
+
+def test_documents_are_removed_and_indexed_without_a_look_at_the_weights(place, corpus):
+    for path in place.rglob("model.safetensors"):
+        path.unlink()
+    assert remove_documents(place, corpus[0][:1]) == 2499
+    assert build_index(place) >= 0.95
+
+
+def test_an_index_that_is_late_does_not_replace_that_of_another_model(place, corpus, monkeypatch):
+    names, texts = corpus
+    build = Index.build
+
+    def while_another_is_saved(*arguments):
+        index = build(*arguments)
+        monkeypatch.undo()
+        model = ParagraphVector.load(place)
+        replaced = model.remove_documents(names[:1250]).add_documents(texts[1250:2500], ids=names[:1250])
+        with pytest.warns(UserWarning, match="the index is not saved with the model: documents were removed"):
+            replaced.save(place)
+        build_index(place)
+        return index
+
+    monkeypatch.setattr(Index, "build", while_another_is_saved)
+    with pytest.raises(ValueError, match=r"another model was saved to .* meanwhile; begin again"):
+        build_index(place)
+    model = ParagraphVector.load(place)
+    assert recall(model, model.transform(texts[2500:2600])) > 0.9
 
 
 def test_an_index_that_is_damaged_is_refused(place, corpus):
@@ -110,6 +166,9 @@ def test_an_index_that_is_damaged_is_refused(place, corpus):
     graph.unlink()
     refused("is damaged")
     graph.write_bytes(whole)
+    graph.write_bytes(bytes(64) + whole[64:])
+    refused("graph.usearch is damaged: .*; build it again")
+    graph.write_bytes(whole)
     for change in ({"width": -1}, {"width": "64"}, {"n_rows": -1}, {"recall": None}, {"bytes": None}):
         about.write_text(json.dumps(json.loads(said) | change))
         refused("is damaged")
@@ -122,6 +181,76 @@ def test_a_recall_that_cannot_be_is_refused(recall, corpus):
     model = ParagraphVector(vector_size=4, epochs=1).fit(corpus[1][:50])
     with pytest.raises(ValueError, match=r"recall=.* is no part of what is to be found"):
         model.build_index(recall)
+
+
+def test_documents_of_unknown_words_are_found_when_all_are_wanted(corpus):
+    model = ParagraphVector(vector_size=4, epochs=1).fit(corpus[1][:50])
+    with pytest.warns(UnknownWordsWarning):
+        model.add_documents(["xyzzy"] * 3)
+    model.build_index()
+    queries = model.document_vectors_[:4]
+    assert [len(found) for found in model.similar(queries, 53, approximate=True)] == [53] * 4
+    model.remove_documents(range(45))
+    exact, quick = (model.similar(queries, 5, approximate=approximate) for approximate in (False, True))
+    assert [[id for id, _ in found] for found in quick] == [[id for id, _ in found] for found in exact]
+
+
+def test_many_documents_that_were_added_are_searched_as_quickly_as_exactly():
+    rng = np.random.default_rng(0)
+    documents = Documents((Segment((rng.standard_normal((500, 50), dtype=np.float32),), range(500)),))
+    index = Index.build(documents, 0.9, 1)
+    grown = documents.adding(
+        Segment((rng.standard_normal((200_000, 50), dtype=np.float32),), documents.numbers(200_000))
+    )
+    queries = rng.standard_normal((1, 50), dtype=np.float32)
+    none = np.zeros(0, dtype=np.int64)
+
+    def seconds(work) -> float:
+        found, began = work(), time.perf_counter()
+        for _ in range(10):
+            assert np.array_equal(work()[0], found[0])
+        return time.perf_counter() - began
+
+    exact = seconds(lambda: search.nearest(grown.segments, queries, 10))
+    assert seconds(lambda: index.nearest(grown, queries, 10, none)) < 4 * exact  # lengths found anew would make it 12
+
+
+def test_a_model_that_was_opened_before_its_index_grew_is_told_to_be_loaded_again(place, corpus):
+    names, texts = corpus
+    opened = ParagraphVector.load(place)
+    add_documents(place, texts[2500:2510], names[2500:2510])
+    build_index(place)
+    with pytest.raises(
+        ValueError, match="has documents that were added after the model was opened; load the model again"
+    ):
+        opened.similar(texts[0], approximate=True)
+
+
+FULL = """
+import resource, signal, sys
+import paravec
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000,) * 2)
+try:
+    paravec.build_index(sys.argv[1])
+except OSError as error:
+    print(error.strerror, error.filename)
+"""
+
+
+def test_a_full_disk_is_told_and_leaves_the_index_that_was_there(place, corpus):
+    before = (place / "index" / "graph.usearch").read_bytes()
+    done = subprocess.run([sys.executable, "-c", FULL, place], capture_output=True, text=True, check=True)
+    assert done.stdout == f"File too large {place / 'index'}\n"
+    assert (place / "index" / "graph.usearch").read_bytes() == before
+    assert not [path for path in place.iterdir() if path.name.startswith(".")]
+
+
+def test_less_than_was_asked_for_is_told(monkeypatch):
+    monkeypatch.setattr("paravec.index._WIDTHS", (1,))
+    vectors = np.random.default_rng(0).standard_normal((5000, 100), dtype=np.float32)
+    with pytest.warns(UserWarning, match=r"finds 0\.\d+ of the nearest documents, and recall=1 was asked for"):
+        assert Index.build(Documents((Segment((vectors,), range(5000)),)), 1, 1).recall < 1
 
 
 def test_few_documents_and_many_wanted(corpus):

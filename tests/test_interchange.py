@@ -95,7 +95,7 @@ def test_any_words_and_numbers_come_back_from_the_word2vec_format(tmp_path_facto
     words, matrix = [word for word, _ in rows], np.stack([row for _, row in rows])
     write = word2vec.write_binary if binary else word2vec.write_text
     with open(path, "wb") as file:
-        write(file, Vectors("word", words, [matrix]))
+        write(file, Vectors("word", words, [matrix], False))
     found, vectors = read_word_vectors(path, format="word2vec-binary" if binary else "word2vec")
     assert found == words
     assert vectors.tobytes() == matrix.tobytes()  # minus zero, too
@@ -333,6 +333,11 @@ def test_the_command_line_exports_and_trains_from_word_vectors(tmp_path, folder)
     paravec("train", folder / "corpus.txt", "-o", tmp_path / "frozen", *dm, *given)
     loaded = [ParagraphVector.load(tmp_path / name) for name in ("dm", "frozen")]
     assert np.array_equal(loaded[0].word_vectors_, loaded[1].word_vectors_)
+    loud = [each for each in dm if each != "--quiet"]
+    done = paravec("train", folder / "corpus.txt", "-o", tmp_path / "frozen", *loud, *given, "--resume")
+    assert "is complete: it was trained on this corpus with these settings" in done.stderr
+    done = paravec("train", folder / "corpus.txt", "-o", tmp_path / "dm", *loud, *given[:2], "--resume")
+    assert "is complete" not in done.stderr  # it was trained without them
     again = paravec("export", tmp_path / "dm", "-o", tmp_path / "w.bin", code=1)
     assert "w.bin exists; give another path, or remove it" in again.stderr
     for wrong in (("--freeze-words",), ("--word-vectors", tmp_path / "w.bin", "--model", "dbow")):
@@ -355,3 +360,32 @@ def test_documents_that_were_added_are_exported_and_removed_ones_are_not(tmp_pat
     with np.load(tmp_path / "some.npz") as found:
         assert found["ids"].tolist() == ["x", "z", "w"]
         assert np.array_equal(found["vectors"], model.document_vectors_)
+
+
+@pytest.mark.parametrize("ids", [None, list("abc")], ids=["numbers", "strings"])
+def test_a_model_without_documents_is_written_as_empty_arrays(ids, tmp_path):
+    model = ParagraphVector(vector_size=4, epochs=1, min_count=1).fit(["a b", "b c", "c a"], ids=ids)
+    model.remove_documents(model.document_ids_)
+    for ending in ("npz", "parquet", "npy", "txt", "bin"):
+        model.export(tmp_path / f"none.{ending}")
+    with np.load(tmp_path / "none.npz") as found:
+        assert found["vectors"].shape == (0, 4)
+        assert (found["ids"].shape, found["ids"].dtype.kind) == ((0,), "U" if ids else "i")
+    assert pq.read_table(tmp_path / "none.parquet").num_rows == 0
+
+
+def test_a_remedy_is_one_that_works(tmp_path):
+    model = ParagraphVector(vector_size=4, epochs=1, min_count=1).fit(["a b", "b c"], ids=["x", "\ud800"])
+    for ending in ("txt", "bin", "parquet"):
+        with pytest.raises(ValueError, match=r"has half a surrogate pair.*; use format='npz'"):
+            model.export(tmp_path / f"half.{ending}")
+    model.export(tmp_path / "half.npz")
+
+
+def test_one_long_id_does_not_make_an_npz_of_gigabytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("paravec.interchange.export._WIDEST", 1 << 20)
+    model = ParagraphVector(vector_size=2, epochs=1, min_count=1)
+    model.fit(["a b"] * 300, ids=["x" * 1000, *map(str, range(299))])
+    with pytest.raises(ValueError, match=r"has 1000 characters, and .* gives all 300 its width, 1 MB; use .*'parquet'"):
+        model.export(tmp_path / "wide.npz")
+    model.export(tmp_path / "wide.parquet")

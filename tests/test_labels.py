@@ -35,6 +35,16 @@ def test_every_id_is_found_and_no_other(ids, others, indexed):
             labels.index(other)
 
 
+@given(ids=IDS, more=IDS)
+def test_many_ids_are_found_as_each_of_them_and_the_last_of_equal_ones(ids, more):
+    labels = labels_of([*ids, *ids[:3]])
+    wanted = [*ids, *(id for id in more if not ids or type(id) is type(ids[0]))]
+    rows = labels.rows_of(labels_of(wanted)).tolist()
+    last = {id: row for row, id in enumerate([*ids, *ids[:3]])}
+    assert rows == [last.get(id, -1) for id in wanted]
+    assert [labels.index(id) for id in ids] == [last[id] for id in ids]
+
+
 @given(ids=IDS, start=st.integers(-9, 9), stop=st.none() | st.integers(-9, 9), step=st.sampled_from([None, 1, 2, -1]))
 def test_labels_are_a_sequence_like_a_list(ids, start, stop, step):
     labels = labels_of(ids)

@@ -109,6 +109,18 @@ def test_an_id_that_was_removed_may_come_again_and_again(tmp_path):
     assert list(ParagraphVector.load(tmp_path / "model").document_ids_) == IDS[:8]
 
 
+def test_a_model_whose_documents_are_updated_often_has_few_files(tmp_path):
+    saved(tmp_path / "model")
+    for i in range(60):
+        remove_documents(tmp_path / "model", ["id 1"])
+        add_documents(tmp_path / "model", TEXTS[i % 8 : i % 8 + 1], ["id 1"])
+    assert len(list((tmp_path / "model").iterdir())) < 14
+    model = ParagraphVector.load(tmp_path / "model")
+    assert list(model.document_ids_) == [IDS[0], *IDS[2:8], "id 1"]
+    assert np.array_equal(model.document_vectors_[-1:], model.transform(TEXTS[3:4]))
+    assert model.similar(TEXTS[3], 1, among=["id 1"])[0][1] == pytest.approx(1, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("texts", "ids", "message"),
     [

@@ -29,34 +29,50 @@ def cosines(parts, queries):
 
 
 @given(
-    lengths=st.lists(st.integers(0, 30), min_size=1, max_size=4),
+    lengths=st.lists(st.integers(0, 60), min_size=1, max_size=4),
     n_queries=st.integers(1, 7),
     n_parts=st.integers(1, 2),
     k=st.integers(1, 40),
-    block=st.integers(1, 40),
+    block=st.integers(1, 200),
+    start=st.integers(0, 50),
     seed=st.integers(0, 2**32),
 )
-def test_blocks_and_segments_find_what_one_matrix_product_finds(lengths, n_queries, n_parts, k, block, seed):
+def test_blocks_and_segments_find_what_one_matrix_product_finds(lengths, n_queries, n_parts, k, block, start, seed):
     rng = np.random.default_rng(seed)
     tables = [
         search.Rows(tuple(rng.integers(-2, 3, (n, 3)).astype(np.float32) for _ in range(n_parts))) for n in lengths
     ]
     queries = rng.standard_normal((n_queries, 3 * n_parts))
     total = sum(lengths)
-    out = np.flatnonzero(rng.random(total) < 0.2)
+    out = np.flatnonzero((rng.random(total) < 0.2) & (np.arange(total) >= start))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(search, "_SCORES_AT_ONCE", block)
-        patch.setattr(search, "_ROWS_AT_ONCE", 7)
+        patch.setattr(search, "ROWS_AT_ONCE", 7)
         patch.setattr(search, "_QUERIES_AT_ONCE", 3)
-        rows, scores = search.nearest(tables, queries, k, out)
+        patch.setattr(search, "_FEW_ROWS", 2)
+        rows, scores = search.nearest(tables, queries, k, out, start)
     whole = [np.concatenate([table.parts[part] for table in tables]) for part in range(n_parts)]
     every = cosines(whole, queries)
     every[:, out] = -np.inf
-    best = -np.sort(-every, axis=1)[:, : min(k, total - len(out))]
+    every[:, :start] = -np.inf
+    best = -np.sort(-every, axis=1)[:, : min(k, max(0, total - start) - len(out))]
     assert rows.shape == best.shape
     assert np.allclose(scores, best, atol=1e-5)
     assert np.allclose(np.take_along_axis(every, rows, 1), best, atol=1e-5)
     assert all(len(set(found)) == len(found) for found in rows.tolist())
+
+
+@pytest.mark.parametrize("n_parts", [1, 2])
+def test_a_few_rows_have_the_scores_of_many(n_parts):
+    rng = np.random.default_rng(0)
+    for scale in (1.0, 0.0, 1e30):  # zeros, and squares that overflow
+        parts = tuple(rng.standard_normal((9, 4), dtype=np.float32) for _ in range(n_parts))
+        parts[0][3] *= np.float32(scale)
+        (way,) = search.directions(rng.standard_normal((1, 4 * n_parts)), n_parts)
+        assert np.allclose(search.scores_of(search.Rows(parts), way), cosines(parts, way[None])[0], atol=1e-5)
+    parts[0][5] = np.nan
+    with pytest.raises(ModelFormatError, match="holds NaN"):
+        search.scores_of(search.Rows(parts), way)
 
 
 def test_equals_are_found_in_the_order_of_rows(monkeypatch):
@@ -117,10 +133,32 @@ def test_more_than_there_are_is_refused_and_nothing_said_means_ten_or_all():
     assert len(model.similar(TEXTS[0], 12, among=IDS[:3])) == 3
 
 
-@pytest.mark.parametrize("shape", [(5,), (2, 5), (2, 2, 6), (0, 6)])
+@pytest.mark.parametrize("shape", [(5,), (2, 5), (2, 2, 6), (0, 5)])
 def test_vectors_of_another_length_are_refused(shape):
     with pytest.raises(ValueError, match=r"the query has shape .*; this model's vectors have \(6,\)"):
         fitted().similar(np.zeros(shape))
+
+
+def test_a_vector_may_be_a_list_or_integers_and_a_matrix_empty():
+    model = fitted()
+    vector = model.transform(TEXTS[:1])[0].round(2)
+    assert model.similar(vector.tolist(), 3) == model.similar(vector.astype(np.float64), 3)
+    assert model.similar(np.arange(6), 3) == model.similar(np.arange(6.0), 3)
+    assert model.similar(np.zeros((0, 6))) == []
+    with pytest.raises(TypeError, match=r"the query begins with the number 0\.5, but not all of it are numbers"):
+        model.similar([0.5, "cat"])
+    with pytest.raises(TypeError, match="among=8 is a single id"):
+        model.similar(TEXTS[0], among=8)
+
+
+def test_nothing_is_near_to_zero():
+    model = fitted(train_words=True)
+    with pytest.raises(ValueError, match="the query vector is zero, as of a text without known words: nothing is near"):
+        model.similar(np.zeros(6))
+    with pytest.raises(ValueError, match="the query in row 1 is zero"):
+        model.similar(np.eye(6)[:2] * [[1.0], [0.0]])
+    with pytest.raises(ValueError, match="the words given cancel each other out"):
+        model.analogy(["cat"], ["cat"])
 
 
 def test_large_numbers_do_not_overflow_and_none_are_named():

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
 
-from paravec import ModelFormatError, ParagraphVector
+from paravec import ModelFormatError, ParagraphVector, store
 from paravec.text import UNICODE_VERSION
 
 MODELS = [
@@ -136,3 +137,16 @@ def test_a_model_says_which_unicode_it_was_made_with(texts, tmp_path):
     (tmp_path / "model" / "settings.json").write_text(json.dumps({**about, "unicode": "9.0.0"}))
     with pytest.warns(UserWarning, match=r"made with the characters of Unicode 9\.0\.0"):
         ParagraphVector.load(tmp_path / "model")
+
+
+def test_models_that_differ_in_their_vectors_alone_are_two(tmp_path):
+    texts = ["the cat sat", "the dog sat", "the dog ran", "a cat ran"]
+    model = ParagraphVector(vector_size=4, epochs=1, min_count=1).fit(texts[:3], ids=list("xyz"))
+    model.save(tmp_path / "one")
+    model.save(tmp_path / "again")
+    model.remove_documents(["z"]).add_documents(texts[3:], ids=["z"]).save(tmp_path / "two")
+    one, again, two = (store.load(tmp_path / name).origin[1] for name in ("one", "again", "two"))
+    assert one == again != two
+    shutil.copy(tmp_path / "one" / "documents.safetensors", tmp_path / "two" / "documents.safetensors")
+    with pytest.raises(ModelFormatError, match="belongs to another model"):
+        store.load(tmp_path / "two")

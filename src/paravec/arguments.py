@@ -45,16 +45,31 @@ def seed_of(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+def plain_id(id: Any) -> DocumentId:
+    """An id as Python's own string or integer."""
+    plain = id.item() if isinstance(id, np.generic) else id
+    if isinstance(plain, bool) or not isinstance(plain, (str, int)):
+        raise TypeError(f"the id {plain!r} is neither a string nor an integer")
+    return plain
+
+
+def listed_ids(ids: Any, name: str) -> list[DocumentId]:
+    """Ids of documents that are there, given as the argument `name`."""
+    if isinstance(ids, (str, bytes, int, np.generic)):
+        raise TypeError(f"{name}={ids!r} is a single id; give a list of them: [{ids!r}]")
+    if not isinstance(ids, Iterable):
+        raise TypeError(f"{name}={ids!r} is no list of ids")
+    return [id if type(id) in (str, int) else plain_id(id) for id in ids]
+
+
 def checked_ids(ids: Sequence[DocumentId], expected: int | None) -> list[DocumentId]:
     """Document ids as a list of plain labels, all different."""
     if isinstance(ids, (str, bytes)):
         raise TypeError(f"ids is a single string, {ids!r}; give a list with one id a document")
     if not isinstance(ids, Iterable):
         raise TypeError(f"ids={ids!r} is not a list; give a list with one id a document")
-    listed = [id.item() if isinstance(id, np.generic) else id for id in ids]
+    listed = [plain_id(id) for id in ids]
     for id in listed:
-        if isinstance(id, bool) or not isinstance(id, (str, int)):
-            raise TypeError(f"the id {id!r} is neither a string nor an integer")
         if isinstance(id, int) and not -(2**63) <= id < 2**63:
             raise ValueError(f"the id {id} does not fit 64 bits; use strings")
     if len({str if isinstance(id, str) else int for id in listed}) > 1:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from paravec import store
-from paravec.arguments import DocumentId
-from paravec.fitted import Fitted
+from paravec.arguments import DocumentId, listed_ids
+from paravec.index import Index
+from paravec.settings import Settings, threads
 from paravec.text import Tokenizer
 
 
@@ -37,12 +38,13 @@ def add_documents(
     [0, 1, 2]
     """
     fitted = store.load(model, tokenizer)
+    assert fitted.origin is not None
     settings = replace(fitted.settings, n_jobs=n_jobs)
     segment = fitted.inferred(X, ids, settings)
     numbered = isinstance(segment.ids, range)
     store.change(
         model,
-        _identity(fitted),
+        fitted.origin[1],
         # Another process may have added documents with these numbers meanwhile.
         lambda now: now.adding(replace(segment, ids=now.numbers(len(segment))) if numbered else segment),
     )
@@ -54,10 +56,10 @@ def remove_documents(model: str | os.PathLike[str], ids: Iterable[DocumentId]) -
 
     Their vectors are no longer found, but lie in the files until the model is saved anew.
     """
-    wanted = ids if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable) else list(ids)
-    fitted = store.load(model)
-    fitted.known_documents().rows_of(wanted)
-    return len(store.change(model, _identity(fitted), lambda now: now.removing(wanted)))
+    documents, identity = store.documents_of(model)
+    wanted = listed_ids(ids, "ids")
+    documents.rows_of(wanted)
+    return len(store.change(model, identity, lambda now: now.removing(wanted)))
 
 
 def build_index(model: str | os.PathLike[str], recall: float = 0.95, *, n_jobs: int | None = None) -> float:
@@ -65,12 +67,9 @@ def build_index(model: str | os.PathLike[str], recall: float = 0.95, *, n_jobs: 
 
     See :meth:`ParagraphVector.build_index`.
     """
-    fitted = store.load(model)
-    index = fitted.build_index(recall, replace(fitted.settings, n_jobs=n_jobs))
-    index.save(Path(os.path.realpath(model)), _identity(fitted))
+    documents, identity = store.documents_of(model)
+    index = Index.build(documents, recall, threads(Settings(n_jobs=n_jobs).n_jobs))
+    folder = Path(os.path.realpath(model))
+    with store.unchanged(folder, identity):
+        index.save(folder, identity)
     return index.recall
-
-
-def _identity(fitted: Fitted) -> str:
-    assert fitted.origin is not None
-    return fitted.origin[1]

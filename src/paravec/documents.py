@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paravec.arguments import DocumentId
+from paravec.arguments import DocumentId, listed_ids, plain_id
 from paravec.corpus.labels import Labels, as_labels
 from paravec.errors import ModelFormatError, TensorError
-from paravec.search import Rows
+from paravec.search import NO_ROWS, ROWS_AT_ONCE, Rows
 
 MOST_MERGED = 1 << 16  # documents of a segment that was made of smaller ones
-_ROWS_AT_ONCE = 1 << 16
-_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +31,31 @@ class Segment(Rows):
         return {id: row for row, id in enumerate(self.ids)}
 
     def find(self, id: DocumentId) -> int | None:
-        """The row of an id, if it is there."""
+        """The row of an id, if it is there: the last one, if it was removed and has come again."""
         if isinstance(self.ids, list):
             return self._places.get(id)
+        if isinstance(self.ids, range) and not isinstance(id, int):
+            return None  # for which a range would look at all of its numbers
         try:
             return self.ids.index(id)
         except TensorError as error:  # of a file, which is mapped and was not looked at before
             raise ModelFormatError(str(error)) from None
         except ValueError:
             return None
+
+    def find_all(self, ids: Labels) -> NDArray[np.int64]:
+        """As `find`, for many ids at once; -1 where there is none."""
+        if isinstance(self.ids, list):
+            return np.array([self._places.get(id, -1) for id in ids], dtype=np.int64)
+        if isinstance(self.ids, range):
+            if ids.offsets is not None:
+                return np.full(len(ids), -1, dtype=np.int64)
+            there = (ids.data >= self.ids.start) & (ids.data < self.ids.stop)
+            return np.where(there, ids.data - self.ids.start, -1)
+        try:
+            return as_labels(self.ids).rows_of(ids)
+        except TensorError as error:
+            raise ModelFormatError(str(error)) from None
 
     @property
     def largest(self) -> int:
@@ -60,7 +75,7 @@ class Documents:
     """
 
     segments: tuple[Segment, ...]
-    removed: NDArray[np.int64] = field(default_factory=lambda: _NONE)  # rows, ascending
+    removed: NDArray[np.int64] = field(default_factory=lambda: NO_ROWS)  # rows, ascending
 
     def __len__(self) -> int:
         return self.n_rows - len(self.removed)
@@ -73,10 +88,19 @@ class Documents:
         """The first row of each segment, and the end of the last."""
         return np.concatenate([[0], np.cumsum([len(segment) for segment in self.segments], dtype=np.int64)])
 
+    @cached_property
+    def _edges(self) -> list[int]:
+        return [int(start) for start in self.starts]
+
     @property
     def n_rows(self) -> int:
         """The number of rows, those of removed documents too."""
         return int(self.starts[-1])
+
+    @property
+    def n_parts(self) -> int:
+        """How many vectors a document has: two, if they are the halves of ``dm+dbow``."""
+        return len(self.segments[0].parts)
 
     @cached_property
     def rows(self) -> NDArray[np.int64]:
@@ -88,7 +112,7 @@ class Documents:
         """Whether all documents lie in one piece."""
         return len(self.segments) == 1 and not len(self.removed)
 
-    @property
+    @cached_property
     def has_integer_ids(self) -> bool:
         """Whether ids are integers, and not strings."""
         first = next((segment.ids for segment in self.segments if len(segment)), None)
@@ -115,30 +139,66 @@ class Documents:
         place = int(np.searchsorted(self.removed, row))
         return place < len(self.removed) and int(self.removed[place]) == row
 
+    def find_all(self, ids: Sequence[DocumentId]) -> NDArray[np.int64]:
+        """As `find`, for many ids of one kind at once; -1 where there is none."""
+        wanted = as_labels(ids)
+        rows = np.full(len(wanted), -1, dtype=np.int64)
+        for start, segment in zip(self.starts.tolist(), self.segments, strict=False):
+            found = segment.find_all(wanted)
+            found[found >= 0] += start
+            found[self.are_removed(found)] = -1
+            rows = np.maximum(rows, found)
+        return rows
+
+    def are_removed(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """For each of some rows, whether its document was removed."""
+        if not len(self.removed):
+            return np.zeros(len(rows), dtype=np.bool_)
+        places = np.minimum(np.searchsorted(self.removed, rows), len(self.removed) - 1)
+        gone: NDArray[np.bool_] = self.removed[places] == rows
+        return gone
+
+    def without(self, rows: NDArray[np.int64], first: int = 0) -> NDArray[np.int64]:
+        """The rows, from a `first` one on, that a search leaves out: those of removed documents and some others."""
+        removed = self.removed[np.searchsorted(self.removed, first) :]
+        return np.union1d(removed, rows[rows >= first]) if len(rows) else removed
+
     def row(self, id: DocumentId) -> int:
         """The row of the document with an id."""
-        found = self.find(id) if isinstance(id, (str, int, np.integer)) else None
-        if found is None:
-            raise KeyError(f"no document has the id {id!r}; there are {len(self)}")
-        return found
+        plain = plain_id(id)
+        found = self.find(plain) if self._may_have(plain) else None
+        return self._no_document(plain) if found is None else found
 
-    def rows_of(self, ids: Iterable[DocumentId]) -> NDArray[np.int64]:
-        """The rows of the documents with some ids, ascending."""
-        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
-            raise TypeError(f"ids={ids!r} is a single id; give a list of them: [{ids!r}]")
-        rows = [self.row(id.item() if isinstance(id, np.generic) else id) for id in ids]
-        return np.unique(np.array(rows, dtype=np.int64))
+    def _may_have(self, id: DocumentId) -> bool:
+        return not isinstance(id, str) and -(1 << 63) <= id < 1 << 63 if self.has_integer_ids else isinstance(id, str)
+
+    def _no_document(self, id: DocumentId) -> NoReturn:
+        raise KeyError(f"no document has the id {id!r}; there are {len(self)}")
+
+    def rows_of(self, ids: Iterable[DocumentId], name: str = "ids") -> NDArray[np.int64]:
+        """The rows of the documents with some ids, ascending; `name` is that of the argument."""
+        wanted = listed_ids(ids, name)
+        for id in wanted:
+            if not self._may_have(id):
+                self._no_document(id)
+        rows = self.find_all(wanted)
+        missing = np.flatnonzero(rows < 0)
+        if len(missing):
+            self._no_document(wanted[int(missing[0])])
+        return np.unique(rows)
 
     def id(self, row: int) -> DocumentId:
         """The id of the document in a row."""
-        i = int(np.searchsorted(self.starts, row, side="right")) - 1
+        i = bisect_right(self._edges, row) - 1
         try:
-            return self.segments[i].ids[row - int(self.starts[i])]
+            return self.segments[i].ids[row - self._edges[i]]
         except TensorError as error:
             raise ModelFormatError(f"document {row}: {error}") from None
 
     def vectors(self, part: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """A copy of the vectors in some rows, in ascending order."""
+        if len(self.segments) == 1:
+            return self.segments[0].parts[part][rows]
         ends = np.searchsorted(rows, self.starts)
         pieces = [
             segment.parts[part][rows[first:end] - start]
@@ -147,11 +207,31 @@ class Documents:
         ]
         return np.concatenate(pieces) if pieces else np.zeros((0, self.segments[0].parts[part].shape[1]), np.float32)
 
+    def halves(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.float32], ...]:
+        """A copy of the vectors in some rows, in ascending order, of each half."""
+        return tuple(self.vectors(part, rows) for part in range(self.n_parts))
+
+    @cached_property
+    def whole(self) -> NDArray[np.float32]:
+        """The vectors of all documents, halves side by side, read only; copied, once, unless they are one matrix."""
+        if self.is_whole and self.n_parts == 1:
+            found = self.segments[0].parts[0].view()
+        else:
+            widths = np.cumsum([0, *(part.shape[1] for part in self.segments[0].parts)])
+            found = np.empty((len(self), widths[-1]), dtype=np.float32)
+            for part in range(self.n_parts):
+                first = 0
+                for block in self.blocks(part):
+                    found[first : first + len(block), widths[part] : widths[part + 1]] = block
+                    first += len(block)
+        found.flags.writeable = False
+        return found
+
     def blocks(self, part: int) -> Iterator[NDArray[np.float32]]:
         """The vectors of the documents, in pieces; not copied where nothing was removed."""
         for segment, start in zip(self.segments, self.starts.tolist(), strict=False):
-            for first in range(0, len(segment), _ROWS_AT_ONCE):
-                block = segment.parts[part][first : first + _ROWS_AT_ONCE]
+            for first in range(0, len(segment), ROWS_AT_ONCE):
+                block = segment.parts[part][first : first + ROWS_AT_ONCE]
                 out = self.removed[np.searchsorted(self.removed, start + first) :]
                 out = out[: np.searchsorted(out, start + first + len(block))]
                 yield np.delete(block, out - (start + first), axis=0) if len(out) else block
@@ -164,47 +244,34 @@ class Documents:
         """With further documents, none of which is there yet.
 
         Small segments are put together, so that there never are many of them: the last ones, as long as they are no
-        larger than what comes behind them. The first one, which may be large, stays as it is.
+        larger than what comes behind them. The first one, which may be large, stays as it is. Rows stay, too: those of
+        removed documents are kept, and if an id has come again its last row counts.
         """
         self.refuse(segment.ids)
         kept = list(self.segments)
         while len(kept) > 1 and len(kept[-1]) <= len(segment) <= MOST_MERGED - len(kept[-1]):
-            if not self._gone_from(len(kept) - 1).isdisjoint(segment.ids):
-                break  # an id that was removed and comes again: no segment has one twice
             segment = _merged(kept.pop(), segment)
         return Documents((*kept, segment), self.removed)
-
-    def _gone_from(self, i: int) -> set[DocumentId]:
-        """The ids that were removed from a segment."""
-        first, end = np.searchsorted(self.removed, self.starts[i : i + 2])
-        return {self.segments[i].ids[int(row - self.starts[i])] for row in self.removed[first:end]}
 
     def refuse(self, ids: Sequence[DocumentId]) -> None:
         """Refuses ids of another kind than those of the documents, and ids that are there."""
         if self.n_rows and len(ids) and isinstance(ids[0], int) != self.has_integer_ids:
             ours, theirs = ("integers", "strings") if self.has_integer_ids else ("strings", "integers")
             raise ValueError(f"the id {ids[0]!r} is new, but the model's ids are {ours}, not {theirs}; give {ours}")
-        there = [id for id in self._suspects(ids) if self.find(id) is not None]
-        if there:
+        there = np.flatnonzero(self.find_all(ids) >= 0)
+        if len(there):
             raise ValueError(
                 f"ids must differ, but {len(there)} of the {len(ids)} given {'is' if len(there) == 1 else 'are'} there "
-                f"already, the first {there[0]!r}; give others, or remove the documents that have them"
+                f"already, the first {ids[int(there[0])]!r}; give others, or remove the documents that have them"
             )
-
-    def _suspects(self, ids: Sequence[DocumentId]) -> Sequence[DocumentId]:
-        """Those of some ids that may be there: of mapped segments the indexes tell of all ids at once."""
-        mapped = [segment.ids.lookup for segment in self.segments if isinstance(segment.ids, Labels)]
-        indexes = [index for index in mapped if index is not None]
-        if len(indexes) < len(self.segments) or isinstance(ids, range):
-            return ids
-        keys = as_labels(ids).keys()
-        seen = np.any([index.may_have(keys) for index in indexes], axis=0)
-        return [ids[i] for i in np.flatnonzero(seen).tolist()]
 
     def numbers(self, count: int) -> range:
         """Ids for documents that have none: the numbers go on."""
         if not self.has_integer_ids:
-            raise ValueError("the model's documents have strings for ids, and those to add have none; give ids")
+            raise ValueError(
+                "the model's documents have strings for ids, and those to add have none; give ids "
+                "(--id COLUMN on the command line)"
+            )
         first = max((0, *(segment.largest + 1 for segment in self.segments if len(segment))))
         if first + count > 1 << 63:
             raise ValueError(f"the largest id is {first - 1}, so further numbers do not fit 64 bits; give ids")
@@ -223,10 +290,9 @@ class Taken:
     rows: NDArray[np.int64]
 
     def __iter__(self) -> Iterator[Rows]:
-        for first in range(0, len(self.rows), _ROWS_AT_ONCE):
-            rows = self.rows[first : first + _ROWS_AT_ONCE]
-            n_parts = len(self.documents.segments[0].parts)
-            yield Rows(tuple(self.documents.vectors(part, rows) for part in range(n_parts)))
+        for first in range(0, len(self.rows), ROWS_AT_ONCE):
+            rows = self.rows[first : first + ROWS_AT_ONCE]
+            yield Rows(self.documents.halves(rows))
 
 
 def _merged(one: Segment, other: Segment) -> Segment:

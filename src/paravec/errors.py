@@ -17,6 +17,10 @@ class ModelFormatError(ValueError):
     """A folder is not a model (or a checkpoint of one), or not one that can be trusted."""
 
 
+class WithoutDocumentsError(ValueError):
+    """A model was saved without its documents, and one of them is asked for."""
+
+
 class CorpusFormatError(ValueError):
     """A folder is not an encoded corpus, or not one that can be trusted."""
 

@@ -30,6 +30,10 @@ _OF_TRAINING = (  # settings that may be others when a fit is continued
 )  # fmt: skip
 
 
+_OF_NOW = ("engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2", "infer_noise")  # of inference and the machine
+_OF_CORPUS = ("tokenizer", "lowercase", "strip_tags")
+
+
 class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questions, BaseEstimator):  # type: ignore[misc]
     """Document vectors learned from a corpus: Paragraph Vector (Le & Mikolov 2014).
 
@@ -319,10 +323,11 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         Word vectors and output weights go on from where they are. Vectors of the former documents belong to the former
         weights and are let go: give these documents in X too, or add them again (:meth:`add_documents`) afterwards.
         With `grow_vocabulary` the model learns the words and n-grams of X that are frequent enough, too. Epochs (as
-        many as in the fit, if left out), learning rates and validation are taken from the parameters as they are now;
-        there are no checkpoints. ``docs/life.md`` tells more.
+        many as in the fit, if left out), learning rates and validation are taken from the parameters as they are now,
+        and others must be what they were; there are no checkpoints. ``docs/life.md`` tells more.
         """
         check_is_fitted(self)
+        self._refuse_other_settings()
         now = {name: getattr(self, name) for name in _OF_TRAINING}
         settings = replace(self._now(), epochs=self.epochs or self.settings_.epochs, checkpoint_every=None, **now)
         callbacks = checked_callbacks(callbacks)
@@ -381,8 +386,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
 
     def _now(self) -> Settings:
         """The settings of the fit, with those of inference and of the machine as they are now."""
-        names = ("engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2", "infer_noise")
-        now = {name: getattr(self, name) for name in names}
+        now = {name: getattr(self, name) for name in _OF_NOW}
         if callable(
             self.tokenizer
         ):  # which a model's folder and a corpus cannot keep, and which decides the rest itself
@@ -411,10 +415,21 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         self._adopt(fitted)
         return job.corpus.documents
 
+    def _refuse_other_settings(self) -> None:
+        """A parameter that was set after the fit, and that a fit which goes on cannot heed."""
+        free = {*_OF_TRAINING, *_OF_NOW, *_OF_CORPUS, "epochs", "checkpoint_every"}
+        for name, value in self._given.items():
+            if name not in free and getattr(self, name) != value:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} was set after the fit, and continue_fit takes the model as it is; "
+                    f"set it back to {value!r}, or fit anew"
+                )
+
     def _adopt(self, fitted: Fitted) -> None:
         """Takes over a whole fit at once, so that nothing is ever half-fitted."""
         self.settings_, self.seed_ = fitted.settings, fitted.seed
         self.loss_history_, self.validation_history_ = fitted.losses, fitted.validation_losses
         self.kept_epoch_ = fitted.kept_epochs
         self._n_features_out = fitted.n_features
+        self._given = {field.name: getattr(self, field.name) for field in fields(Settings)}
         self._fitted = fitted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,7 @@ from paravec.corpus.encoder import encode, encode_blocks, in_ids_of
 from paravec.documents import Documents, Segment
 from paravec.engines import engine_for
 from paravec.engines.base import Engine, Tables
+from paravec.errors import WithoutDocumentsError
 from paravec.index import Index
 from paravec.model import Model
 from paravec.settings import Settings, threads
@@ -27,6 +29,15 @@ from paravec.text import Token
 from paravec.vocab import Vocabulary
 
 Losses = dict[str, list[float]]  # of every epoch, by the model's name
+
+
+def known(documents: Documents | None) -> Documents:
+    """Documents, if they were saved."""
+    if documents is None:
+        raise WithoutDocumentsError(
+            "this model was saved without its documents, so it has none of their ids and vectors"
+        )
+    return documents
 
 
 @dataclass
@@ -44,6 +55,7 @@ class Fitted:
     kept_epochs: dict[str, int] = field(default_factory=dict)  # from 1, by the model's name
     origin: tuple[Path, str] | None = None  # the folder it was opened from, and the identity it has there
     continued: int = 0  # how often it was trained further
+    given_words: str | None = None  # the checksum of word vectors that training started from
     _index: Index | None = field(default=None, init=False, repr=False, compare=False)
     _engine: tuple[Settings, Engine] | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -125,16 +137,18 @@ class Fitted:
         """
         if (query is None) == (id is None):
             raise ValueError("similar needs a query or an id, and not both")
-        documents = self.known_documents()
+        documents, query = self.known_documents(), self._as_vector(query)
         k = checked_k(k, len(documents), "documents")
         leave_out: list[int] = []
         if id is not None:
             leave_out = [documents.row(id)]
-            queries = np.hstack([documents.vectors(part, np.array(leave_out)) for part in range(len(self.models))])
+            queries = np.hstack(documents.halves(np.array(leave_out)))
             if not queries.any():
                 raise ValueError(f"the document with the id {id!r} has no word the model knows: nothing is near")
         else:
             queries = self._vectors(query, now or self.settings)
+            if not len(queries):
+                return []
         rows, scores = self._nearest(queries, k, np.array(leave_out, dtype=np.int64), among, approximate)
         found = [
             [(documents.id(row), score) for row, score in zip(*each, strict=True)]
@@ -152,12 +166,12 @@ class Fitted:
     ) -> search.Found:
         documents = self.known_documents()
         if among is not None:
-            rows = np.setdiff1d(documents.rows_of(among), leave_out)
+            rows = np.setdiff1d(documents.rows_of(among, "among"), leave_out)
             places, scores = search.nearest(documents.among(rows), queries, k)
             return rows[places], scores
         if approximate:
             return self.index.nearest(documents, queries, k, leave_out)
-        return search.nearest(documents.segments, queries, k, np.union1d(documents.removed, leave_out))
+        return search.nearest(documents.segments, queries, k, documents.without(leave_out))
 
     @property
     def index(self) -> Index:
@@ -175,23 +189,51 @@ class Fitted:
         return self._index
 
     def save_index(self, folder: Path, identity: str) -> None:
-        """Writes the index, if one was built here, into the folder of the model; rows must be what they were."""
-        if self._index is not None and not len(self.known_documents().removed):
-            self._index.save(folder, identity)
+        """Writes the index, one that was built or that lies beside the model, into the folder of a model saved anew."""
+        has_one = self._index is not None or (self.origin is not None and Index.is_beside(self.origin[0]))
+        if not has_one:
+            return
+        try:
+            if len(self.known_documents().removed):
+                raise ValueError("documents were removed, so rows are others now; build it again")
+            self.index.save(folder, identity)
+        except (ValueError, ImportError) as error:
+            warnings.warn(f"the index is not saved with the model: {error}", stacklevel=4)
 
     def _vectors(self, query: Any, settings: Settings) -> NDArray[np.floating]:
         if isinstance(query, np.ndarray) and query.dtype.kind == "f":
-            if not np.isfinite(query).all():
-                raise ValueError("the query vector holds NaN or infinity")
-            if query.ndim not in (1, 2) or query.shape[-1] != self.n_features or not len(query):
-                raise ValueError(f"the query has shape {query.shape}; this model's vectors have ({self.n_features},)")
-            return np.atleast_2d(query)
+            return self._checked_vectors(query)
         if isinstance(query, int):
             raise TypeError(f"the query {query} is no text; for the document with this id give id={query}")
         corpus = encode([query], self.vocabulary, settings)
         if not len(corpus.tokens):
             raise ValueError("the query has no word the model knows, so nothing is similar to it")
         return self.infer(corpus, settings)
+
+    def _checked_vectors(self, query: NDArray[np.floating]) -> NDArray[np.floating]:
+        if query.ndim not in (1, 2) or query.shape[-1] != self.n_features:
+            raise ValueError(f"the query has shape {query.shape}; this model's vectors have ({self.n_features},)")
+        if not np.isfinite(query).all():
+            raise ValueError("the query vector holds NaN or infinity")
+        queries = np.atleast_2d(query)
+        known = queries.any(axis=1)
+        if not known.all():
+            which = "query vector" if query.ndim == 1 else f"query in row {int(np.argmin(known))}"
+            raise ValueError(f"the {which} is zero, as of a text without known words: nothing is near")
+        return queries
+
+    def _as_vector(self, query: Any) -> Any:
+        """A query that is a vector as an array of floats; a text or tokens as they are."""
+        if isinstance(query, (list, tuple)) and len(query) and isinstance(query[0], (float, np.floating)):
+            try:
+                return np.array(query, dtype=np.float64)
+            except (TypeError, ValueError):
+                raise TypeError(
+                    f"the query begins with the number {query[0]!r}, but not all of it are numbers"
+                ) from None
+        if isinstance(query, np.ndarray) and query.dtype.kind in "iu" and isinstance(self.vocabulary.words[0], str):
+            return query.astype(np.float64)
+        return query
 
     def analogy(
         self, positive: Sequence[Token], negative: Sequence[Token], k: int | None = None
@@ -207,6 +249,8 @@ class Fitted:
             raise ValueError("no word was given")
         signs = np.array([1.0] * len(positive) + [-1.0] * len(negative), dtype=np.float32)
         query = signs @ search.unit(vectors[rows])
+        if not query.any():
+            raise ValueError("the words given cancel each other out: nothing is near")
         found, scores = search.nearest([search.Rows((vectors,))], query[None], k, np.unique(rows))
         return [
             (self.vocabulary.words[i], score) for i, score in zip(found[0].tolist(), scores[0].tolist(), strict=True)
@@ -214,9 +258,7 @@ class Fitted:
 
     def known_documents(self) -> Documents:
         """The documents, if they were saved."""
-        if self.documents is None:
-            raise ValueError("this model was saved without its documents, so it has none of their ids and vectors")
-        return self.documents
+        return known(self.documents)
 
     @property
     def n_documents(self) -> int:
@@ -224,14 +266,8 @@ class Fitted:
         return self.corpus.n_documents if self.documents is None else len(self.documents)
 
     def document_vectors(self) -> NDArray[np.float32]:
-        """The vectors of all documents, read only; not copied if they are one matrix."""
-        documents = self.known_documents()
-        if documents.is_whole and len(self.models) == 1:
-            whole: NDArray[np.float32] = documents.segments[0].parts[0].view()
-        else:
-            whole = np.hstack([np.concatenate(list(documents.blocks(part))) for part in range(len(self.models))])
-        whole.flags.writeable = False
-        return whole
+        """The vectors of all documents, read only."""
+        return self.known_documents().whole
 
     def word_vectors(self) -> NDArray[np.float32]:
         """The word vectors, read only."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -158,6 +159,7 @@ def fit(
         {run.model.architecture.model: run.state.losses for run in runs},
         {run.model.architecture.model: run.state.validation_losses for run in runs},
         {run.model.architecture.model: run.state.kept_epoch for run in runs},
+        given_words=start.word_vectors,
     )
     inference.warn_of_unknown(documents, job.corpus.ids)
     _give_documents(fitted, job, sight)
@@ -188,15 +190,27 @@ def go_on(
         labels = range(len(documents)) if own is None else own
         corpus, places = EncodedCorpus(documents, known, labels, settings.encoding), np.arange(known.size)
     if not len(corpus.documents.tokens):
-        raise ValueError(f"none of the {len(corpus)} documents has a word the model knows; use grow_vocabulary=True")
+        remedy = (
+            f", or one that occurs min_count={settings.min_count} times; give more"
+            if grow
+            else "; use grow_vocabulary=True"
+        )
+        raise ValueError(f"none of the {len(corpus)} documents has a word the model knows{remedy}")
     job = Job(settings, fitted.seed, corpus, begun=Begun(fitted, places))
     further = fit(job, sight, callbacks)
-    for name in further.losses:
-        further.kept_epochs[name] += len(fitted.losses[name])
-        further.losses[name][:0] = fitted.losses[name]
-        further.validation_losses[name][:0] = fitted.validation_losses[name]
-    further.continued = fitted.continued + 1
+    for name, losses in further.losses.items():
+        before, scores = fitted.losses[name], (fitted.validation_losses[name], further.validation_losses[name])
+        further.kept_epochs[name] += len(before)
+        further.validation_losses[name] = _in_step(*scores, len(before), len(losses)) if any(scores) else []
+        losses[:0] = before
+    further.continued, further.given_words = fitted.continued + 1, fitted.given_words
     return further
+
+
+def _in_step(before: list[float], after: list[float], n_before: int, n_after: int) -> list[float]:
+    """Scores of all epochs: NaN for those in which no documents were held out."""
+    parts = ((before, n_before), (after, n_after))
+    return [score for scores, count in parts for score in (*scores, *[math.nan] * (count - len(scores)))]
 
 
 def _all_words(X: Any, ids: Sequence[DocumentId] | None, settings: Settings) -> EncodedCorpus:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +22,11 @@ VERSION = 1
 FOLDER = "index"
 _NAME, _GRAPH = "index.json", "graph.usearch"
 _AT_ONCE = 1 << 16
-_NONE = np.zeros(0, dtype=np.int64)
 _ASKED = 200  # documents that recall is measured by
 _NEIGHBOURS = 10
 # For each document that is wanted: the graph has numbers of 8 bits, and the best are told by the vectors.
 _CANDIDATES = 6
+_MOST_CANDIDATES = 96  # if most of them were removed; then exact search is quicker
 _WIDTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)  # of search: how many candidates are kept on the way
 
 
@@ -39,84 +42,129 @@ class Index:
     @staticmethod
     def build(documents: Documents, recall: float, n_threads: int) -> Index:
         """A graph that is searched so widely that it finds a part of the nearest, `recall`."""
-        if isinstance(recall, bool) or not isinstance(recall, (int, float)) or not 0 < recall <= 1:
-            raise ValueError(f"recall={recall!r} is no part of what is to be found; use 0 < recall <= 1")
+        check_recall(recall)
         if not len(documents):
             raise ValueError("the model has no documents to build an index of")
-        graph = _library().Index(ndim=_width(documents), metric="cos", dtype="i8", connectivity=32, expansion_add=128)
+        graph = _library().Index(ndim=_width(documents), metric="ip", dtype="i8", connectivity=32, expansion_add=128)
         asked = _asked(documents)
         others = np.setdiff1d(documents.rows, asked)
         for first in range(0, len(others), _AT_ONCE):
             _add(graph, documents, others[first : first + _AT_ONCE], n_threads)
         width, found = _measured(graph, documents, asked, recall)  # by queries that the graph does not hold yet
         _add(graph, documents, asked, n_threads)
+        if found < recall:
+            warnings.warn(
+                f"the index finds {found:.3f} of the nearest documents, and recall={recall} was asked for; "
+                f"search without approximate=True finds all",
+                stacklevel=4,
+            )
         return Index(graph, documents.n_rows, width, found)
 
     def nearest(
         self, documents: Documents, queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64]
     ) -> search.Found:
         """As :func:`paravec.search.nearest`, with scores that are exact, of rows of which some may be missed."""
-        out = np.concatenate([documents.removed, leave_out])
-        later = np.arange(self.n_rows, documents.n_rows)
-        if len(out):
-            later = later[~np.isin(later, out)]
-        n_parts = len(documents.segments[0].parts)
+        ways = search.directions(queries, documents.n_parts)
+        later = None
+        if documents.n_rows > self.n_rows:
+            later = search.nearest(
+                documents.segments, queries, k, documents.without(leave_out, self.n_rows), self.n_rows
+            )
+        expected = min(k, len(documents) - len(leave_out))
         found = []
-        for query in search.directions(queries, n_parts):
-            rows = self._candidates(query, k, out)
-            rows = np.sort(np.concatenate([rows, later]) if len(later) else rows)
-            taken = search.Rows(tuple(documents.vectors(part, rows) for part in range(n_parts)))
-            scores = taken.cosines(0, len(rows), query[None])[0]
+        for i, way in enumerate(ways):
+            rows, scores = self._known(documents, way, k, leave_out)
+            if later is not None:
+                rows, scores = np.concatenate([rows, later[0][i]]), np.concatenate([scores, later[1][i]])
+            if len(rows) < expected:  # most were removed, or documents of unknown words are wanted, too
+                (rows,), (scores,) = search.nearest(documents.segments, way[None], k, documents.without(leave_out))
             best = np.argsort(-scores, kind="stable")[:k]
-            found.append((rows[best], np.clip(scores[best], -1, 1)))
-        least = min(len(rows) for rows, _ in found)
-        return np.stack([rows[:least] for rows, _ in found]), np.stack([scores[:least] for _, scores in found])
+            found.append((rows[best], scores[best].clip(-1, 1)))
+        return np.array([rows for rows, _ in found]), np.array([scores for _, scores in found])
 
-    def _candidates(self, direction: NDArray[np.float32], k: int, out: NDArray[np.int64]) -> NDArray[np.int64]:
-        """At least `k` rows that are not `out`, if there are so many."""
-        wanted = min(_CANDIDATES * k, len(self.graph))
-        while wanted:
+    def _known(
+        self, documents: Documents, way: NDArray[np.float32], k: int, leave_out: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Rows of the graph near to a direction, ascending, and their scores; less than `k` if few are left."""
+        rows, asked = search.NO_ROWS, way if documents.n_parts == 1 else search.unit(way)
+        wanted, most = min(_CANDIDATES * k, len(self.graph)), min(_MOST_CANDIDATES * k, len(self.graph))
+        while wanted and len(rows) < k and wanted <= most:
             self.graph.expansion_search = max(self.width, wanted)
-            rows: NDArray[np.int64] = self.graph.search(direction, wanted, threads=1).keys.astype(np.int64)
-            if len(out):
-                rows = rows[~np.isin(rows, out)]
-            if len(rows) >= k or wanted >= len(self.graph):
-                return rows
-            wanted = min(4 * wanted, len(self.graph))
-        return _NONE
+            rows = self.graph.search(asked, wanted, threads=1).keys.astype(np.int64)
+            if len(documents.removed):
+                rows = rows[~documents.are_removed(rows)]
+            for row in leave_out:
+                rows = rows[rows != row]
+            wanted *= 4
+        rows.sort()
+        return rows, search.scores_of(search.Rows(documents.halves(rows)), way)
 
     def save(self, folder: Path, identity: str) -> None:
         """Writes it beside the files of a model."""
         about = {"identity": identity, "n_rows": self.n_rows, "width": self.width, "recall": self.recall}
         with replacing(folder / FOLDER) as place:
-            self.graph.save(str(place / _GRAPH))
+            _write(self.graph, place / _GRAPH)
             about["bytes"] = (place / _GRAPH).stat().st_size
             manifest.write(place / _NAME, FORMAT, VERSION, about)
+
+    @staticmethod
+    def is_beside(folder: Path) -> bool:
+        """Whether a model has an index."""
+        return (folder / FOLDER).is_dir()
 
     @staticmethod
     def open(folder: Path, identity: str, documents: Documents) -> Index:
         """Maps the index beside a model, if it is of these documents."""
         place = folder / FOLDER
-        if not place.is_dir():
+        if not Index.is_beside(folder):
             raise ValueError(f"there is no index in {folder} to search approximately; build it: paravec index {folder}")
         about = manifest.read(place / _NAME, FORMAT, VERSION, ModelFormatError)
         try:
             kept = segments.count(about, "n_rows"), max(1, segments.count(about, "width")), float(about["recall"])
-            fits = about["identity"] == identity and kept[0] <= documents.n_rows
+            is_same = about["identity"] == identity
             size, expected = (place / _GRAPH).stat().st_size, segments.count(about, "bytes")
         except (KeyError, TypeError, ValueError, OSError) as error:
             raise ModelFormatError(f"{place} is damaged: {error}; build it again") from None
-        if not fits:
+        if not is_same:
             raise ValueError(
-                f"the index in {folder} was built for another model than the one that is there, of {kept[0]} "
-                f"documents; build it again: paravec index {folder}"
+                f"the index in {folder} was built for another model than the one that was opened there, of {kept[0]} "
+                f"documents; load the model again, or build the index again: paravec index {folder}"
             )
-        graph = _library().Index.restore(str(place / _GRAPH), view=True) if size == expected else None
+        if kept[0] > documents.n_rows:
+            raise ValueError(
+                f"the index in {folder} has documents that were added after the model was opened; load the model again"
+            )
+        graph = _mapped(place / _GRAPH) if size == expected else None
         if graph is None or graph.ndim != _width(documents) or len(graph) > kept[0]:
             raise ModelFormatError(
                 f"{place / _GRAPH} is not the graph of {size} bytes that was written; build it again"
             )
         return Index(graph, *kept)
+
+
+def check_recall(recall: float) -> None:
+    """Refuses what is no part."""
+    if isinstance(recall, bool) or not isinstance(recall, (int, float)) or not 0 < recall <= 1:
+        raise ValueError(f"recall={recall!r} is no part of what is to be found; use 0 < recall <= 1")
+
+
+def _write(graph: Any, path: Path) -> None:
+    """Saves a graph and sees it to disk; a failure, of which the library does not tell the cause, is an OSError."""
+    try:
+        graph.save(str(path))
+    except RuntimeError as error:
+        with open(path, "ab", buffering=0) as file:
+            file.write(bytes(1 << 20))  # fails again, with the cause
+        raise OSError(errno.EIO, str(error), str(path)) from error
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+
+
+def _mapped(path: Path) -> Any:
+    try:
+        return _library().Index.restore(str(path), view=True)
+    except (RuntimeError, ValueError) as error:
+        raise ModelFormatError(f"{path} is damaged: {error}; build it again") from None
 
 
 def _width(documents: Documents) -> int:
@@ -125,9 +173,7 @@ def _width(documents: Documents) -> int:
 
 def _directions(documents: Documents, rows: NDArray[np.int64]) -> NDArray[np.float32]:
     """The vectors of some rows, with halves of length 1."""
-    n_parts = len(documents.segments[0].parts)
-    halves = np.hstack([documents.vectors(part, rows) for part in range(n_parts)])
-    return search.directions(halves, n_parts)
+    return search.directions(np.hstack(documents.halves(rows)), documents.n_parts)
 
 
 def _asked(documents: Documents) -> NDArray[np.int64]:
@@ -139,7 +185,7 @@ def _asked(documents: Documents) -> NDArray[np.int64]:
 def _add(graph: Any, documents: Documents, rows: NDArray[np.int64], n_threads: int) -> None:
     directions = _directions(documents, rows)
     known = directions.any(axis=1)  # a document without a known word is near to nothing
-    graph.add(rows[known], directions[known], threads=n_threads)
+    graph.add(rows[known], search.unit(directions[known]), threads=n_threads)
 
 
 def _measured(graph: Any, documents: Documents, asked: NDArray[np.int64], recall: float) -> tuple[int, float]:
@@ -149,7 +195,7 @@ def _measured(graph: Any, documents: Documents, asked: NDArray[np.int64], recall
     if not len(queries):
         return _WIDTHS[0], 1.0
     k = min(_NEIGHBOURS, len(documents) - len(asked))
-    true, _ = search.nearest(documents.segments, queries, k, np.union1d(documents.removed, asked))
+    true, _ = search.nearest(documents.segments, queries, k, documents.without(asked))
     for width in _WIDTHS:
         found, _ = Index(graph, documents.n_rows, width, 0.0).nearest(documents, queries, k, asked)
         shares = np.array([len(np.intersect1d(*both)) / k for both in zip(found, true, strict=True)])

@@ -39,7 +39,7 @@ class Questions:
         Parameters
         ----------
         query : str, list of tokens, or array of floats
-            A matrix of vectors (what `transform` gives) asks for each of its rows at once.
+            A vector may also be a list of floats. A matrix (what `transform` gives) asks for each row at once.
         k : int, optional
             How many. If left out ten, or all if there are less.
         id : str or int, optional
@@ -67,7 +67,8 @@ class Questions:
 
         """
         check_is_fitted(self)
-        return self._fitted.similar(query, k, id, among, approximate, self._now())
+        now = None if query is None or isinstance(query, np.ndarray) else self._now()  # a text is inferred
+        return self._fitted.similar(query, k, id, among, approximate, now)
 
     def similar_words(self, word: Token, k: int | None = None) -> list[tuple[Token, float]]:
         """The `k` words nearest to a word."""
@@ -81,11 +82,12 @@ class Questions:
         return self._fitted.analogy(positive, negative, k)
 
     def build_index(self, recall: float = 0.95) -> float:
-        """Builds an index of the documents, for ``similar(..., approximate=True)``; it is saved with the model.
+        """Builds an index of the documents, for ``similar(..., approximate=True)``.
 
         Before the last 200 documents, drawn at random, go into it, it is asked for the ten nearest to each, more and
         more thoroughly until it finds this part of those that truly are. Returns the part that it finds. Documents
-        that are added afterwards are looked at one by one. Needs usearch: ``pip install 'paravec[index]'``.
+        that are added afterwards are searched exactly. It is saved with the model, unless documents were removed.
+        Needs usearch: ``pip install 'paravec[index]'``.
         """
         check_is_fitted(self)
         return self._fitted.build_index(recall, self._now()).recall

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from paravec.errors import ModelFormatError
 
-_ROWS_AT_ONCE = 1 << 16
+ROWS_AT_ONCE = 1 << 16
 _SCORES_AT_ONCE = 1 << 23  # less would be too little work for the threads of a matrix product
 _QUERIES_AT_ONCE = 1 << 10
-_NONE = np.zeros(0, dtype=np.int64)
+_FEW_ROWS = 1 << 12
+NO_ROWS = np.zeros(0, dtype=np.int64)
 
 Found = tuple[NDArray[np.int64], NDArray[np.float32]]  # rows and scores, for each query the best first
 
@@ -45,7 +46,7 @@ class Rows:
 
     def cosines(self, first: int, end: int, directions: NDArray[np.float32]) -> NDArray[np.float32]:
         """A row of scores for each direction (whose halves have length 1)."""
-        halves = np.split(directions, len(self.parts), axis=1)
+        halves = _split(directions, len(self.parts))
         found = np.zeros((len(directions), end - first), dtype=np.float32) if len(halves) > 1 else None
         for part, scale, half in zip(self.parts, self.scales, halves, strict=True):
             scores = half @ part[first:end].T
@@ -55,10 +56,23 @@ class Rows:
         return found
 
 
+def scores_of(rows: Rows, direction: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The scores of a few rows for one direction; quicker than `cosines`, which has the scales of many."""
+    if len(rows.parts) == 1 and len(rows):
+        (part,) = rows.parts
+        lengths = np.sqrt(np.einsum("ij,ij->i", part, part))
+        if lengths.min() > 0 and lengths.max() < np.inf:  # neither zero nor NaN
+            scores: NDArray[np.float32] = part @ direction
+            scores /= lengths
+            return scores
+    (found,) = rows.cosines(0, len(rows), direction[None])
+    return np.asarray(found)
+
+
 def _scales(part: NDArray[np.float32]) -> NDArray[np.float32]:
     scales = np.empty(len(part), dtype=np.float32)
-    for first in range(0, len(part), _ROWS_AT_ONCE):
-        block = part[first : first + _ROWS_AT_ONCE]
+    for first in range(0, len(part), ROWS_AT_ONCE):
+        block = part[first : first + ROWS_AT_ONCE]
         with np.errstate(invalid="ignore", over="ignore"):
             squares = np.einsum("ij,ij->i", block, block)
             if not np.isfinite(squares).all():  # of a file, which is mapped and was not looked at before
@@ -73,33 +87,43 @@ def _scales(part: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def directions(queries: NDArray[np.floating], n_parts: int) -> NDArray[np.float32]:
     """Queries whose halves have length 1."""
-    halves = np.split(np.asarray(queries, dtype=np.float64), n_parts, axis=1)
-    return np.hstack([unit(half) for half in halves]).astype(np.float32)
+    halves = [unit(half) for half in _split(np.asarray(queries, dtype=np.float64), n_parts)]
+    return (np.hstack(halves) if n_parts > 1 else halves[0]).astype(np.float32)
+
+
+def _split(rows: NDArray[Any], n_parts: int) -> list[NDArray[Any]]:
+    return np.split(rows, n_parts, axis=1) if n_parts > 1 else [rows]
 
 
 def nearest(
-    tables: Iterable[Rows], queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64] = _NONE
+    tables: Iterable[Rows],
+    queries: NDArray[np.floating],
+    k: int,
+    leave_out: NDArray[np.int64] = NO_ROWS,
+    start: int = 0,
 ) -> Found:
     """The `k` rows (or all, if there are less) nearest to each query; equals in the order of rows.
 
     Rows are counted through all tables, which are looked at one after the other, in blocks, and once more for every
-    1024 queries. Those to `leave_out` are in ascending order.
+    1024 queries. Those to `leave_out` are in ascending order. Rows before `start` are not looked at.
     """
     found = [
-        _nearest(tables, queries[i : i + _QUERIES_AT_ONCE], k, leave_out)
+        _nearest(tables, queries[i : i + _QUERIES_AT_ONCE], k, leave_out, start)
         for i in range(0, len(queries), _QUERIES_AT_ONCE)
     ]
     rows, scores = (np.concatenate(each) for each in zip(*found, strict=True))
     return rows, np.clip(scores, -1, 1)  # what rounding has added
 
 
-def _nearest(tables: Iterable[Rows], queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64]) -> Found:
+def _nearest(
+    tables: Iterable[Rows], queries: NDArray[np.floating], k: int, leave_out: NDArray[np.int64], start: int
+) -> Found:
     best = _Best(len(queries), k)
     step = max(1, _SCORES_AT_ONCE // len(queries))
     before = 0
     for table in tables:
         ways = directions(queries, len(table.parts))
-        for first in range(0, len(table), step):
+        for first in range(max(0, start - before), len(table), step):
             end = min(first + step, len(table))
             scores = table.cosines(first, end, ways)
             out = np.searchsorted(leave_out, (before + first, before + end))
@@ -120,7 +144,15 @@ class _Best:
         self._floor = np.full(n_queries, -np.inf, dtype=np.float32)  # what a further row has to beat
 
     def take(self, scores: NDArray[np.float32], first: int) -> None:
-        """Looks at the scores of some rows in a row."""
+        """Looks at the scores of some rows in a row: at a few first, which tell what the others have to beat."""
+        few = max(_FEW_ROWS, 16 * self._k)
+        if scores.shape[1] > 2 * few and np.isneginf(self._floor).any():
+            self._take(scores[:, :few], first)
+            self._take(scores[:, few:], first + few)
+        else:
+            self._take(scores, first)
+
+    def _take(self, scores: NDArray[np.float32], first: int) -> None:
         if np.isneginf(self._floor).any() and scores.shape[1] > self._k:
             low = np.partition(scores, -self._k, axis=1)[:, -self._k]
             better = scores >= np.maximum(low, np.nextafter(self._floor, np.float32(np.inf)))[:, None]

@@ -56,6 +56,17 @@ def crc32_of(ids: Sequence[DocumentId]) -> str:
     return f"{value:08x}"
 
 
+def crc32_of_vectors(documents: Documents) -> list[str]:
+    """The checksum of the vectors of each half."""
+    found = []
+    for part in range(documents.n_parts):
+        value = 0
+        for block in documents.blocks(part):
+            value = zlib.crc32(np.ascontiguousarray(block, dtype="<f4").data, value)
+        found.append(f"{value:08x}")
+    return found
+
+
 def labels(name: str, length: int, about: Mapping[str, Any]) -> dict[str, Any]:
     """The arrays of words or ids: integers, or text with offsets."""
     if about[f"integer_{name}"]:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +27,8 @@ from paravec.checkpoint import FREE, Start
 from paravec.corpus import CorpusFacts
 from paravec.corpus.labels import Labels, packed
 from paravec.documents import Documents
-from paravec.errors import ModelFormatError
-from paravec.fitted import Fitted, Losses
+from paravec.errors import ModelFormatError, WithoutDocumentsError
+from paravec.fitted import Fitted, Losses, known
 from paravec.folders import check_target, locked, replacing, sync, watched
 from paravec.model import Model
 from paravec.settings import BEFORE, Settings
@@ -37,6 +39,7 @@ FORMAT = "paravec model"
 VERSION = 2
 MANIFEST = "settings.json"
 _VOCABULARY, _MODEL = "vocabulary.safetensors", "model.safetensors"
+Opened = TypeVar("Opened")
 _NEXT = ".settings.json.next"  # a manifest before it takes the place of the one that is there
 
 
@@ -50,7 +53,7 @@ def save(fitted: Fitted, path: str | os.PathLike[str], documents: bool = True) -
             (folder / place).mkdir(exist_ok=True)
             arrays = {name: array for name, array in model.arrays().items() if name != "documents"}
             files[str(place / _MODEL)] = tensors.write(folder / place / _MODEL, arrays, checksum=True)
-        about = _about(fitted, files, ids)
+        about = _about(fitted, files, kept, ids)
         if kept is not None and ids is not None:
             segments.write_first(folder, _halves(fitted.settings), kept, ids, about["identity"])
             fitted.save_index(folder, about["identity"])
@@ -82,7 +85,9 @@ def _version(about: Mapping[str, Any]) -> int:
     return 2 if "n_documents" in about else 1
 
 
-def _about(fitted: Fitted, files: dict[str, int], ids: Sequence[DocumentId] | None) -> dict[str, Any]:
+def _about(
+    fitted: Fitted, files: dict[str, int], kept: Documents | None, ids: Sequence[DocumentId] | None
+) -> dict[str, Any]:
     about = {
         "settings": fitted.settings.as_dict(),
         "seed": fitted.seed,
@@ -95,6 +100,8 @@ def _about(fitted: Fitted, files: dict[str, int], ids: Sequence[DocumentId] | No
         "documents": ids is not None,
         **segments.told(() if ids is None else ids),
         "ids_crc32": None if ids is None else segments.crc32_of(ids),
+        **({} if fitted.given_words is None else {"word_vectors": fitted.given_words}),
+        "documents_crc32": None if kept is None else segments.crc32_of_vectors(kept),
     }
     identity = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()[:16]
     return {
@@ -102,10 +109,15 @@ def _about(fitted: Fitted, files: dict[str, int], ids: Sequence[DocumentId] | No
         **about,
         **({} if ids is None or len(ids) == fitted.corpus.n_documents else {"n_documents": len(ids)}),
         "loss_history": fitted.losses,
-        "validation_history": fitted.validation_losses,
+        "validation_history": {name: nulls_for_nan(losses) for name, losses in fitted.validation_losses.items()},
         "kept_epoch": fitted.kept_epochs,
         "continued": fitted.continued,
     }
+
+
+def nulls_for_nan(losses: Sequence[float]) -> list[float | None]:
+    """Losses as JSON can tell them: none of an epoch that was not scored."""
+    return [None if math.isnan(loss) else loss for loss in losses]
 
 
 def _vocabulary_arrays(vocabulary: Vocabulary) -> dict[str, NDArray[Any]]:
@@ -119,27 +131,43 @@ def load(path: str | os.PathLike[str], tokenizer: Tokenizer | None = None) -> Fi
     """Opens what :func:`save` wrote, and refuses anything else. Documents and their ids are mapped, not read."""
     if tokenizer is not None and not callable(tokenizer):
         raise TypeError(f"tokenizer={tokenizer!r} is not callable")
+    return _opened(path, lambda folder, about: _loaded(folder, about, tokenizer))
+
+
+def documents_of(path: str | os.PathLike[str]) -> tuple[Documents, str]:
+    """The documents alone of a saved model, mapped, and its identity; its weights are not looked at."""
+    return _opened(path, _documents)
+
+
+def _documents(folder: Path, about: dict[str, Any]) -> tuple[Documents, str]:
+    settings = _settings(folder, about, None)
+    documents = segments.read(folder, _halves(settings), about) if _truth(about, "documents") else None
+    return known(documents), str(about["identity"])
+
+
+def _opened(path: str | os.PathLike[str], read: Callable[[Path, dict[str, Any]], Opened]) -> Opened:
+    """Reads from a model's folder; again, if another process has replaced the model meanwhile."""
     folder = Path(path)
     if not folder.is_dir():
         raise FileNotFoundError(f"there is no model folder at {folder}")
     while True:
         with watched(folder / MANIFEST if (folder / MANIFEST).is_file() else folder) as was_replaced:
             try:
-                return _opened(folder, tokenizer)
+                return _read(folder, read)
             except ModelFormatError:
                 if not was_replaced():
                     raise
         # Another process has put another model in its place, or changed its documents, and files of both were met.
 
 
-def _opened(folder: Path, tokenizer: Tokenizer | None) -> Fitted:
+def _read(folder: Path, read: Callable[[Path, dict[str, Any]], Opened]) -> Opened:
     if not (folder / MANIFEST).exists():
         raise ModelFormatError(f"{folder} is no paravec model: it has no {MANIFEST}")
     about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
     try:
-        return _loaded(folder, about, tokenizer)
+        return read(folder, about)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError, MemoryError) as error:
-        if isinstance(error, ModelFormatError):
+        if isinstance(error, (ModelFormatError, WithoutDocumentsError)):
             raise
         raise ModelFormatError(f"{folder} is damaged: {error!s:.200}") from error
 
@@ -149,7 +177,7 @@ def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) ->
         warnings.warn(
             f"{folder} was made with the characters of Unicode {about['unicode']!s:.20}, and is used with those of "
             f"{_core.UNICODE_VERSION}: text with characters that are new since may be split otherwise",
-            stacklevel=5,
+            stacklevel=7,
         )
     settings, facts = _settings(folder, about, tokenizer), CorpusFacts.of(about["corpus"])
     for place in _places(settings):
@@ -175,6 +203,7 @@ def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) ->
         {a.model: segments.count(about["kept_epoch"], a.model) for a in settings.architectures()},
         (folder.absolute(), str(about["identity"])),
         segments.count({"continued": 0, **about}, "continued"),
+        str(about["word_vectors"]) if "word_vectors" in about else None,
     )
 
 
@@ -211,9 +240,9 @@ def _truth(about: dict[str, Any], name: str) -> bool:
 
 def _losses(told: Any, settings: Settings) -> Losses:
     names = {a.model for a in settings.architectures()}
-    if told.keys() != names or not all(type(x) in (int, float) for losses in told.values() for x in losses):
+    if told.keys() != names or not all(type(x) in (int, float, NoneType) for losses in told.values() for x in losses):
         raise ValueError("its history of losses is none")
-    return {name: list(losses) for name, losses in told.items()}
+    return {name: [math.nan if loss is None else loss for loss in losses] for name, losses in told.items()}
 
 
 def _read_vocabulary(folder: Path, about: dict[str, Any]) -> Vocabulary:
@@ -256,16 +285,23 @@ def _read_model(
     return Model(architecture, None, words, arrays["outputs"], bias, trainable)
 
 
+@contextmanager
+def unchanged(folder: Path, identity: str) -> Iterator[dict[str, Any]]:
+    """While this lasts, the model in a folder is the one that was opened, and nobody else changes it."""
+    with locked(folder):
+        about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
+        if about.get("identity") != identity:
+            raise ValueError(f"another model was saved to {folder} meanwhile; begin again")
+        yield about
+
+
 def change(path: str | os.PathLike[str], identity: str, how: Callable[[Documents], Documents]) -> Documents:
     """Changes the documents of a saved model: new files, and then, in one step, a manifest that names them.
 
     What is there is not rewritten, and whoever has mapped it keeps it. Other processes that change the same model wait.
     """
     folder = Path(os.path.realpath(path))
-    with locked(folder):
-        about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
-        if about.get("identity") != identity:
-            raise ValueError(f"another model was saved to {folder} meanwhile; begin again")
+    with unchanged(folder, identity) as about:
         halves = _halves(_settings(folder, about, None))
         before = segments.read(folder, halves, about)
         after = how(before)
@@ -287,7 +323,7 @@ def change(path: str | os.PathLike[str], identity: str, how: Callable[[Documents
 def is_result(path: str | os.PathLike[str], start: Start, ids: Sequence[DocumentId] | None) -> bool:
     """Whether there is a model at a place that a fit with this start has made, with these ids or without documents."""
     folder = Path(path)
-    if not is_model(folder) or start.word_vectors is not None:
+    if not is_model(folder):
         return False
     about = manifest.read(folder / MANIFEST, FORMAT, VERSION, ModelFormatError)
     theirs, ours, defaults = about.get("settings"), start.settings.as_dict(), Settings().as_dict() | BEFORE
@@ -295,6 +331,7 @@ def is_result(path: str | os.PathLike[str], start: Start, ids: Sequence[Document
         isinstance(theirs, dict)
         and all(theirs.get(name, defaults[name]) == value for name, value in ours.items() if name not in FREE)
         and about.get("seed") == start.seed
+        and about.get("word_vectors") == start.word_vectors
         and about.get("corpus") == asdict(start.corpus)
         and not about.get("continued")
         and about.get("ids_crc32") == (None if ids is None else segments.crc32_of(ids))

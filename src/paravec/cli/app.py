@@ -10,7 +10,21 @@ from typing import Annotated, Any
 import typer
 
 from paravec import __version__
-from paravec.cli import add, demo, encode, export, index, infer, info, remove, reproduce, similar, train, words
+from paravec.cli import (
+    add,
+    continue_,
+    demo,
+    encode,
+    export,
+    index,
+    infer,
+    info,
+    remove,
+    reproduce,
+    similar,
+    train,
+    words,
+)
 
 app = typer.Typer(
     name="paravec",
@@ -33,7 +47,7 @@ def _about(
         raise typer.Exit
 
 
-for verb in (encode, train, infer, add, remove, index, similar, words, info, export, demo, reproduce):
+for verb in (encode, train, continue_, infer, add, remove, index, similar, words, info, export, demo, reproduce):
     verb.register(app)
 
 

@@ -26,6 +26,8 @@ def export(
     """Writes the vectors of a model's documents or words to a file (.txt, .bin, .npy, .npz, .parquet)."""
     from paravec import store
     from paravec.interchange.export import export as write
+    from paravec.interchange.export import format_for
 
+    options.usage(format_for, out, what, format)
     written = write(store.load(model), out, what, format)
     print(f"{len(written)} {what}, {written.size} dimensions: {out}", file=sys.stderr)

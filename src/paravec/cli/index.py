@@ -22,7 +22,9 @@ def index(
 ) -> None:
     """Builds an index for paravec similar --approximate beside MODEL, and prints what part of the nearest it finds."""
     from paravec.changes import build_index
+    from paravec.index import check_recall
 
+    options.usage(check_recall, recall)
     began = time.perf_counter()
     found = build_index(model, recall, n_jobs=n_jobs)
     print(f"recall@10 {found:.3f}, {time.perf_counter() - began:.1f} s: {model}")

@@ -24,7 +24,10 @@ def info(
     model: Annotated[str, typer.Argument(help="the folder of a model, a checkpoint or an encoded corpus")],
     as_json: Annotated[bool, typer.Option("--json", help="print one JSON object")] = False,
 ) -> None:
-    """Tells what a model (a checkpoint, a corpus) is: its sizes, every setting, and the loss of every epoch."""
+    """Tells what a model (a checkpoint, a corpus) is: its sizes, every setting, and the loss of every epoch.
+
+    Tokens are those of the documents it was trained on (last, if it was trained further).
+    """
     from paravec.checkpoint import Checkpoint, is_checkpoint
     from paravec.corpus.encode import corpus_of
 
@@ -47,7 +50,7 @@ def info(
     for what, title in (("loss_history", "loss of"), ("validation_history", "held out,")):
         for name, losses in about.get(what, {}).items():
             if losses:
-                print(f"{title + ' ' + name:20} {' '.join(f'{loss:.4f}' for loss in losses)}")
+                print(f"{title + ' ' + name:20} {' '.join('-' if loss is None else f'{loss:.4f}' for loss in losses)}")
 
 
 def _told(value: Any) -> str:
@@ -68,12 +71,19 @@ def _size(folder: Path) -> int:
 
 def _of_model(path: str) -> dict[str, Any]:
     from paravec import store
+    from paravec.index import Index
 
     fitted = store.load(path)
+    documents = fitted.documents
     return {
         "what": store.FORMAT,
         "documents": fitted.n_documents,
+        "segments": 0 if documents is None else len(documents.segments),
+        "removed": 0 if documents is None else len(documents.removed),
+        "index": Index.is_beside(Path(path)),
+        "trained_documents": fitted.corpus.n_documents,
         "tokens": fitted.corpus.n_tokens,
+        "continued": fitted.continued,
         "words": len(fitted.vocabulary.words),
         "n_ngrams": len(fitted.vocabulary.prefix),
         "dimensions": fitted.n_features,
@@ -85,7 +95,7 @@ def _of_model(path: str) -> dict[str, Any]:
         "kept_epoch": fitted.kept_epochs,
         "settings": fitted.settings.as_dict(),
         "loss_history": fitted.losses,
-        "validation_history": fitted.validation_losses,
+        "validation_history": {name: store.nulls_for_nan(each) for name, each in fitted.validation_losses.items()},
     }
 
 

@@ -122,6 +122,19 @@ def as_kept(given: str, example: str | int) -> str | int:
     return int(given) if isinstance(example, int) and re.fullmatch(r"-?[0-9]{1,19}", given) else given
 
 
+def ids_of(text: str, example: str | int) -> list[str | int]:
+    """The ids of a file, one a line, as a model keeps them."""
+    return [as_kept(line.removesuffix("\r"), example) for line in text.split("\n") if line.strip("\r")]
+
+
+def usage(check: Callable[..., Any], *given: Any) -> Any:
+    """What a check gives; what it refuses is wrong usage."""
+    try:
+        return check(*given)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def print_scores(found: Iterable[tuple[object, float]], what: str, as_json: bool) -> None:
     """A line for each thing that was found, the best first."""
     for name, score in found:

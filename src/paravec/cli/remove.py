@@ -23,7 +23,13 @@ def remove(
     from paravec import store
     from paravec.changes import remove_documents
 
-    kept_as_integers = store.load(model).known_documents().has_integer_ids
-    given = sys.stdin.read().splitlines() if ids == ["-"] else ids
-    left = remove_documents(model, [options.as_kept(id, 0 if kept_as_integers else "") for id in given])
+    documents, _ = store.documents_of(model)
+    example = 0 if documents.has_integer_ids else ""
+    given = options.ids_of(_input(), example) if ids == ["-"] else [options.as_kept(id, example) for id in ids]
+    left = remove_documents(model, given)
     print(f"{len(set(given))} documents removed, {left} left: {model}", file=sys.stderr)
+
+
+def _input() -> str:
+    """Standard input, with its line ends as they are."""
+    return sys.stdin.buffer.read().decode("utf-8")

@@ -38,6 +38,6 @@ def similar(
     wanted = None if id is None else options.as_kept(id, example)
     some = None
     if among is not None:
-        with open(among, encoding="utf-8") as file:
-            some = [options.as_kept(line, example) for line in file.read().splitlines()]
+        with open(among, encoding="utf-8", newline="") as file:
+            some = options.ids_of(file.read(), example)
     options.print_scores(fitted.similar(text, k, wanted, some, approximate), "id", as_json)

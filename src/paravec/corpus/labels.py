@@ -31,18 +31,19 @@ class LabelIndex:
         rows = np.argsort(keys, kind="stable")  # which is also the quicker one
         return cls(keys[rows], rows)
 
-    def may_have(self, keys: NDArray[Any]) -> NDArray[np.bool_]:
-        """For each of some keys, whether it is there."""
-        if not len(self.keys):
-            return np.zeros(len(keys), dtype=np.bool_)
-        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        found: NDArray[np.bool_] = self.keys[places] == keys
-        return found
+    def last(self, keys: NDArray[Any]) -> NDArray[np.int64]:
+        """For each of some keys the last row that has it; -1 where there is none."""
+        rows = np.full(len(keys), -1, dtype=np.int64)
+        places = np.searchsorted(self.keys, keys, side="right") - 1
+        found = np.flatnonzero(places >= 0)
+        found = found[self.keys[places[found]] == keys[found]]
+        rows[found] = self.rows[places[found]]
+        return rows
 
     def among(self, key: np.int64 | np.uint64) -> Iterator[int]:
-        """The rows with a key, which are several when hashes happen to be equal."""
+        """The rows with a key, the last first: several when hashes happen to be equal, or an id has come again."""
         first, end = (int(np.searchsorted(self.keys, key, side)) for side in ("left", "right"))
-        return (int(row) for row in self.rows[first:end])
+        return (int(row) for row in self.rows[first:end][::-1])
 
 
 class Labels(Sequence[DocumentId]):
@@ -53,7 +54,7 @@ class Labels(Sequence[DocumentId]):
     ) -> None:
         self.data = data
         self.offsets = offsets
-        self.lookup = lookup
+        self._lookup = lookup
         if offsets is not None and (offsets[0] != 0 or offsets[-1] != len(data)):
             raise TensorError(
                 f"labels are damaged: their offsets run from {offsets[0]} to {offsets[-1]} of {len(data)}"
@@ -66,6 +67,13 @@ class Labels(Sequence[DocumentId]):
 
     def __len__(self) -> int:
         return len(self.data) if self.offsets is None else len(self.offsets) - 1
+
+    @property
+    def lookup(self) -> LabelIndex:
+        """The index by which they are found: the one that was given, or one that is made when it is first needed."""
+        if self._lookup is None:
+            self._lookup = LabelIndex.of(self)
+        return self._lookup
 
     @overload
     def __getitem__(self, i: int) -> DocumentId: ...
@@ -85,11 +93,26 @@ class Labels(Sequence[DocumentId]):
         if not -len(self) <= i < len(self):
             raise IndexError(f"there are {len(self)} ids, and none at {i}")
         i = int(i) % len(self)
-        return int(self.data[i]) if self.offsets is None else self[i : i + 1][0]
+        return int(self.data[i]) if self.offsets is None else self._text(i)
+
+    def _text(self, i: int) -> str:
+        assert self.offsets is not None
+        begin, end = self.offsets.item(i), self.offsets.item(i + 1)
+        if not 0 <= begin <= end <= len(self.data):
+            raise TensorError("ids are damaged: their offsets are out of order")
+        try:
+            return str(self.data[begin:end].data, "utf-8", "surrogatepass")
+        except UnicodeDecodeError as error:
+            raise TensorError(f"ids are damaged: {error!s:.100}") from None
 
     def keys(self) -> NDArray[Any]:
         """What an index has them by."""
-        keys: NDArray[Any] = self.data if self.offsets is None else _core.fnv1a(self.data, self.offsets)
+        if self.offsets is None:
+            return self.data
+        try:
+            keys: NDArray[Any] = _core.fnv1a(self.data, self.offsets)
+        except ValueError as error:
+            raise TensorError(f"labels are damaged: {error!s:.100}") from None
         return keys
 
     def _bytes(self, i: int) -> bytes:
@@ -114,25 +137,56 @@ class Labels(Sequence[DocumentId]):
         return self._row(value) is not None
 
     def _row(self, value: Any) -> int | None:
-        if self.offsets is None:
-            return self._row_of_integer(value)
-        if self.lookup is None:
-            return next((i for i, id in enumerate(self) if id == value), None)
-        return self._row_of_string(self.lookup, value)
+        """The row of an id: the last one, if there are several."""
+        return self._row_of_integer(value) if self.offsets is None else self._row_of_string(value)
 
     def _row_of_integer(self, value: Any) -> int | None:
         if not isinstance(value, (int, np.integer)) or not -(1 << 63) <= value < 1 << 63:
             return None
-        if self.lookup is None:
-            return next((int(row) for row in np.flatnonzero(self.data == value)), None)
         return next((row for row in self._checked(self.lookup.among(np.int64(value))) if self[row] == value), None)
 
-    def _row_of_string(self, lookup: LabelIndex, value: Any) -> int | None:
+    def _row_of_string(self, value: Any) -> int | None:
         if not isinstance(value, str):
             return None
         text = value.encode("utf-8", "surrogatepass")
         (key,) = _core.fnv1a(np.frombuffer(text, dtype=np.uint8), np.array([0, len(text)], dtype=np.int64))
-        return next((row for row in self._checked(lookup.among(key)) if self._bytes(row) == text), None)
+        return next((row for row in self._checked(self.lookup.among(key)) if self._bytes(row) == text), None)
+
+    def rows_of(self, wanted: Labels) -> NDArray[np.int64]:
+        """For each of some ids its row, the last one if there are several; -1 where there is none."""
+        if not len(wanted) or (self.offsets is None) != (wanted.offsets is None):
+            return np.full(len(wanted), -1, dtype=np.int64)
+        rows = self.lookup.last(wanted.keys())
+        if len(self) <= rows.max() or rows.min() < -1:
+            raise TensorError(f"the index of ids is damaged: it leads to rows that are none of {len(self)}")
+        for first in range(0, len(rows), _BLOCK):
+            places = first + np.flatnonzero(rows[first : first + _BLOCK] >= 0)
+            for place in places[~self._are(rows[places], wanted, places)].tolist():  # whose hashes are equal
+                row = self._row(wanted[place])
+                rows[place] = -1 if row is None else row
+        return rows
+
+    def _are(self, rows: NDArray[np.int64], others: Labels, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether the ids in some rows are those that others have in some places."""
+        if self.offsets is None:
+            same: NDArray[np.bool_] = self.data[rows] == others.data[places]
+            return same
+        (begin, end), (first, last) = self._spans(rows), others._spans(places)
+        same = end - begin == last - first
+        lengths = (end - begin)[same]
+        which = np.repeat(np.arange(len(lengths)), lengths)
+        within = np.arange(len(which)) - (np.cumsum(lengths) - lengths)[which]
+        differ = self.data[begin[same][which] + within] != others.data[first[same][which] + within]
+        same[np.flatnonzero(same)[np.unique(which[differ])]] = False
+        return same
+
+    def _spans(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the bytes of some ids begin and end."""
+        assert self.offsets is not None
+        begin, end = self.offsets[rows], self.offsets[rows + 1]
+        if ((begin < 0) | (end < begin) | (end > len(self.data))).any():
+            raise TensorError("labels are damaged: their offsets do not ascend")
+        return begin, end
 
     def _checked(self, rows: Iterator[int]) -> Iterator[int]:
         for row in rows:
@@ -159,6 +213,8 @@ def packed(name: str, labels: Sequence[DocumentId]) -> dict[str, NDArray[Any]]:
     if isinstance(labels, Labels):
         text, ends = labels.data, labels.offsets
         return {name: text} if ends is None else {name: text, f"{name}_offsets": ends}
+    if isinstance(labels, range):
+        return {name: np.arange(labels.start, labels.stop, labels.step, dtype=np.int64)}
     kinds = {type(label) for label in labels}
     if len(kinds) > 1:
         raise ValueError(f"{name} are strings and integers mixed, which a folder cannot hold; use one kind")
@@ -174,6 +230,8 @@ def packed(name: str, labels: Sequence[DocumentId]) -> dict[str, NDArray[Any]]:
 
 def as_labels(ids: Sequence[DocumentId]) -> Labels:
     """Ids in arrays."""
+    if isinstance(ids, Labels):
+        return ids
     arrays = packed("ids", ids)
     return Labels(arrays["ids"], arrays.get("ids_offsets"))
 

@@ -31,10 +31,12 @@ def write_npz(file: BinaryIO, vectors: Vectors) -> None:
 
 
 def _write_names(file: IO[bytes], vectors: Vectors) -> None:
-    if isinstance(vectors.names[0], int):
+    if vectors.integers:
         dtype = np.dtype("<i8")
     else:
-        dtype = np.dtype(f"<U{max(len(str(name)) or 1 for block in vectors.name_blocks() for name in block)}")
+        dtype = np.dtype(
+            f"<U{max((len(str(name)) for block in vectors.name_blocks() for name in block), default=0) or 1}"
+        )
     _write_header(file, dtype, (len(vectors),))
     for block in vectors.name_blocks():
         file.write(np.array(block, dtype=dtype).data)
@@ -48,7 +50,7 @@ def _write_header(file: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> No
 def write_parquet(file: BinaryIO, vectors: Vectors) -> None:
     """Writes two columns, `id` or `word`, and `vector`, a list of a fixed size."""
     pa = pyarrow("a .parquet file")
-    kind = pa.int64() if isinstance(vectors.names[0], int) else pa.large_string()
+    kind = pa.int64() if vectors.integers else pa.large_string()
     schema = pa.schema([(vectors.what, kind), ("vector", pa.list_(pa.float32(), vectors.size))])
     with pa.parquet.ParquetWriter(file, schema, compression="none", use_dictionary=False) as writer:
         for names, block in vectors.blocks():

@@ -38,6 +38,7 @@ class Vectors:
     what: str  # "id" or "word"
     names: Sequence[DocumentId]
     parts: Sequence[NDArray[np.float32] | Half]
+    integers: bool  # are the names, and not strings
 
     def __len__(self) -> int:
         return len(self.names)
@@ -80,5 +81,6 @@ class Vectors:
 def of_documents(documents: Documents) -> Vectors:
     """Those of all documents of a model, in place where they lie in one piece."""
     if documents.is_whole:
-        return Vectors("id", documents.segments[0].ids, documents.segments[0].parts)
-    return Vectors("id", documents.ids, [Half(documents, i) for i in range(len(documents.segments[0].parts))])
+        return Vectors("id", documents.segments[0].ids, documents.segments[0].parts, documents.has_integer_ids)
+    halves = [Half(documents, part) for part in range(documents.n_parts)]
+    return Vectors("id", documents.ids, halves, documents.has_integer_ids)
