@@ -93,11 +93,11 @@ def approximate(model: ParagraphVector, queries: NDArray[np.float32], rounds: in
 
 
 def rivals(matrix: NDArray[np.float32], queries: NDArray[np.float32], n_jobs: int) -> list[dict[str, Any]]:
-    """Our index beside hnswlib with a graph of the same degree, both of the same part of the documents.
+    """Our index, of Faiss, beside graphs of usearch, all of the same part of the documents.
 
     Milliseconds are of the processor, which other programs on it do not disturb.
     """
-    import hnswlib
+    from usearch.index import Index as Graph
 
     true, _ = search.nearest([search.Rows((matrix,))], queries, 10)
 
@@ -112,25 +112,27 @@ def rivals(matrix: NDArray[np.float32], queries: NDArray[np.float32], n_jobs: in
     began, none = time.process_time(), np.zeros(0, dtype=np.int64)
     ours = Index.build(documents, 0.95, n_jobs)
     built = time.process_time() - began
-    with tempfile.TemporaryDirectory() as place:
-        ours.graph.save(f"{place}/ours")
-        sizes = [Path(place, "ours").stat().st_size]
-        rows = [asked("usearch, 8 bits, and exact scores", lambda q: ours.nearest(documents, q[None], 10, none)[0][0])]
-        rows[0] |= {"build_s": built, "width": ours.width}
-        theirs = hnswlib.Index("cosine", matrix.shape[1])
-        theirs.init_index(len(matrix), M=32, ef_construction=128, random_seed=0)
+    row = asked("Faiss, 32 bits, 48 neighbours (ours)", lambda q: ours.nearest(documents, q[None], 10, none)[0][0])
+    rows = [row | {"build_s": built, "width": ours.width}]
+    unit = search.unit(matrix)
+    for kind, degree in (("i8", 32), ("i8", 48), ("f16", 48)):
+        graph = Graph(ndim=matrix.shape[1], metric="ip", dtype=kind, connectivity=degree, expansion_add=128)
         began = time.process_time()
-        theirs.add_items(matrix, num_threads=n_jobs)
+        graph.add(np.arange(len(unit)), unit, threads=n_jobs)
         built = time.process_time() - began
+
+        def ask(query: NDArray[np.float32], graph: Any = graph) -> NDArray[np.int64]:
+            found = graph.search(search.unit(query), 60, threads=1).keys.astype(np.int64)
+            best: NDArray[np.int64] = found[np.argsort(-(unit[found] @ query))[:10]]
+            return best
+
         for width in (64, 96, 128, 192, 256, 384, 512):
-            theirs.set_ef(width)
-            row = asked("hnswlib, 32 bits", lambda q: theirs.knn_query(q[None], 10, num_threads=1)[0][0])
+            graph.expansion_search = width
+            row = asked(f"usearch, {kind[1:]} bits, {degree} neighbours, and exact scores", ask)
             if row["recall"] >= 0.95:
                 break
-        theirs.save_index(f"{place}/theirs")
-        sizes.append(Path(place, "theirs").stat().st_size)
-    rows.append(row | {"build_s": built, "width": width})
-    return [row | {"mb": size / 1e6} for row, size in zip(rows, sizes, strict=True)]
+        rows.append(row | {"build_s": built, "width": width})
+    return rows
 
 
 def adding(
@@ -229,7 +231,7 @@ def told(results: dict[str, Any]) -> str:
             f"processor |"
         )
     for x in results.get("rivals", []):
-        figures = f"build {x['build_s']:.0f} s, {x['mb']:.0f} MB, width {x['width']}, recall@10 {x['recall']:.3f}"
+        figures = f"build {x['build_s']:.0f} s, width {x['width']}, recall@10 {x['recall']:.3f}"
         lines.append(f"| {x['name']}, {min(PART, results['documents']):,} documents | {x['ms']:.2f} ms | {figures} |")
     return "\n".join(lines)
 

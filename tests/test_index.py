@@ -25,7 +25,7 @@ from paravec import (
 from paravec.documents import Documents, Segment
 from paravec.index import Index
 
-pytest.importorskip("usearch")
+pytest.importorskip("faiss")
 
 
 @pytest.fixture(scope="module")
@@ -114,16 +114,11 @@ def test_an_index_of_another_model_is_refused(place, corpus, tmp_path):
     assert len(ParagraphVector.load(tmp_path / "other").similar(texts[0])) == 10
 
 
-def test_a_graph_of_cosines_as_earlier_versions_made_is_read(place, corpus):
-    from usearch.index import Index as Graph
-
-    model = ParagraphVector.load(place)
-    documents, (folder, identity) = model._fitted.documents, model._fitted.origin
-    vectors = search.directions(model.document_vectors_, documents.n_parts)
-    graph = Graph(ndim=vectors.shape[1], metric="cos", dtype="i8", connectivity=32, expansion_add=128)
-    graph.add(np.arange(len(vectors)), vectors)
-    Index(graph, len(vectors), 256, 0.95).save(folder, identity)
-    assert recall(ParagraphVector.load(place), model.transform(corpus[1][2500:2600])) > 0.93
+def test_an_index_of_an_earlier_version_is_to_be_built_again(place, corpus):
+    about = place / "index" / "index.json"
+    about.write_text(json.dumps(json.loads(about.read_text()) | {"version": 1}))
+    with pytest.raises(ModelFormatError, match="build it again"):
+        ParagraphVector.load(place).similar(corpus[1][0], approximate=True)
 
 
 def test_documents_are_removed_and_indexed_without_a_look_at_the_weights(place, corpus):
@@ -159,15 +154,15 @@ def test_an_index_that_is_damaged_is_refused(place, corpus):
         with pytest.raises(ModelFormatError, match=match):
             ParagraphVector.load(place).similar(corpus[1][0], approximate=True)
 
-    graph, about = place / "index" / "graph.usearch", place / "index" / "index.json"
+    graph, about = place / "index" / "graph.faiss", place / "index" / "index.json"
     whole, said = graph.read_bytes(), about.read_text()
     graph.write_bytes(whole[:-100])
-    refused(r"graph.usearch is not the graph of \d+ bytes that was written; build it again")
+    refused(r"graph.faiss is not the graph of \d+ bytes that was written; build it again")
     graph.unlink()
     refused("is damaged")
     graph.write_bytes(whole)
     graph.write_bytes(bytes(64) + whole[64:])
-    refused("graph.usearch is damaged: .*; build it again")
+    refused("graph.faiss is damaged: .*; build it again")
     graph.write_bytes(whole)
     for change in ({"width": -1}, {"width": "64"}, {"n_rows": -1}, {"recall": None}, {"bytes": None}):
         about.write_text(json.dumps(json.loads(said) | change))
@@ -239,10 +234,10 @@ except OSError as error:
 
 
 def test_a_full_disk_is_told_and_leaves_the_index_that_was_there(place, corpus):
-    before = (place / "index" / "graph.usearch").read_bytes()
+    before = (place / "index" / "graph.faiss").read_bytes()
     done = subprocess.run([sys.executable, "-c", FULL, place], capture_output=True, text=True, check=True)
     assert done.stdout == f"File too large {place / 'index'}\n"
-    assert (place / "index" / "graph.usearch").read_bytes() == before
+    assert (place / "index" / "graph.faiss").read_bytes() == before
     assert not [path for path in place.iterdir() if path.name.startswith(".")]
 
 
@@ -262,9 +257,9 @@ def test_few_documents_and_many_wanted(corpus):
         model.remove_documents(range(50)).build_index()
 
 
-def test_without_usearch_the_extra_is_named(corpus, monkeypatch):
+def test_without_faiss_the_extra_is_named(corpus, monkeypatch):
     model = ParagraphVector(vector_size=4, epochs=1).fit(corpus[1][:50])
-    monkeypatch.setitem(sys.modules, "usearch", None)
+    monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(ImportError, match=r"pip install 'paravec\[index\]'"):
         model.build_index()
 

@@ -1,4 +1,4 @@
-"""Approximate search: a graph of usearch over the documents, built on request and kept beside the model."""
+"""Approximate search: a graph of Faiss over the documents, built on request and kept beside the model."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from paravec.errors import ModelFormatError
 from paravec.folders import replacing
 
 FORMAT = "paravec index"
-VERSION = 1
+VERSION = 2
 FOLDER = "index"
-_NAME, _GRAPH = "index.json", "graph.usearch"
+_NAME, _GRAPH = "index.json", "graph.faiss"
+_NEIGHBOURS_OF_A_ROW, _WIDTH_OF_BUILDING = 48, 128
 _AT_ONCE = 1 << 16
 _ASKED = 200  # documents that recall is measured by
 _NEIGHBOURS = 10
-# For each document that is wanted: the graph has numbers of 8 bits, and the best are told by the vectors.
-_CANDIDATES = 6
-_MOST_CANDIDATES = 96  # if most of them were removed; then exact search is quicker
-_WIDTHS = (64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048)  # of search: how many candidates are kept on the way
+_MOST_CANDIDATES = 64  # for each document that is wanted, if most of them were removed; then exact search is quicker
+# Of search: how many candidates are kept on the way.
+_WIDTHS = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 1024, 2048)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Index:
         check_recall(recall)
         if not len(documents):
             raise ValueError("the model has no documents to build an index of")
-        graph = _library().Index(ndim=_width(documents), metric="ip", dtype="i8", connectivity=32, expansion_add=128)
+        graph = _empty(_width(documents))
         asked = _asked(documents)
         others = np.setdiff1d(documents.rows, asked)
         for first in range(0, len(others), _AT_ONCE):
@@ -86,11 +86,14 @@ class Index:
         self, documents: Documents, way: NDArray[np.float32], k: int, leave_out: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Rows of the graph near to a direction, ascending, and their scores; less than `k` if few are left."""
-        rows, asked = search.NO_ROWS, way if documents.n_parts == 1 else search.unit(way)
-        wanted, most = min(_CANDIDATES * k, len(self.graph)), min(_MOST_CANDIDATES * k, len(self.graph))
+        rows, asked = search.NO_ROWS, (way if documents.n_parts == 1 else search.unit(way))[None]
+        wanted, most = min(k + bool(len(leave_out)), self.graph.ntotal), min(_MOST_CANDIDATES * k, self.graph.ntotal)
+        library = _library()
+        library.omp_set_num_threads(1)  # others would only wait for each other
         while wanted and len(rows) < k and wanted <= most:
-            self.graph.expansion_search = max(self.width, wanted)
-            rows = self.graph.search(asked, wanted, threads=1).keys.astype(np.int64)
+            how = library.SearchParametersHNSW(efSearch=max(self.width, wanted))
+            rows = self.graph.search(asked, wanted, params=how)[1][0]
+            rows = rows[rows >= 0]
             if len(documents.removed):
                 rows = rows[~documents.are_removed(rows)]
             for row in leave_out:
@@ -119,6 +122,8 @@ class Index:
         if not Index.is_beside(folder):
             raise ValueError(f"there is no index in {folder} to search approximately; build it: paravec index {folder}")
         about = manifest.read(place / _NAME, FORMAT, VERSION, ModelFormatError)
+        if about["version"] < VERSION:
+            raise ModelFormatError(f"{place} is of an earlier kind; build it again: paravec index {folder}")
         try:
             kept = segments.count(about, "n_rows"), max(1, segments.count(about, "width")), float(about["recall"])
             is_same = about["identity"] == identity
@@ -135,7 +140,7 @@ class Index:
                 f"the index in {folder} has documents that were added after the model was opened; load the model again"
             )
         graph = _mapped(place / _GRAPH) if size == expected else None
-        if graph is None or graph.ndim != _width(documents) or len(graph) > kept[0]:
+        if graph is None or graph.d != _width(documents) or graph.ntotal > kept[0]:
             raise ModelFormatError(
                 f"{place / _GRAPH} is not the graph of {size} bytes that was written; build it again"
             )
@@ -151,7 +156,7 @@ def check_recall(recall: float) -> None:
 def _write(graph: Any, path: Path) -> None:
     """Saves a graph and sees it to disk; a failure, of which the library does not tell the cause, is an OSError."""
     try:
-        graph.save(str(path))
+        _library().write_index(graph, str(path))
     except RuntimeError as error:
         with open(path, "ab", buffering=0) as file:
             file.write(bytes(1 << 20))  # fails again, with the cause
@@ -162,9 +167,20 @@ def _write(graph: Any, path: Path) -> None:
 
 def _mapped(path: Path) -> Any:
     try:
-        return _library().Index.restore(str(path), view=True)
-    except (RuntimeError, ValueError) as error:
-        raise ModelFormatError(f"{path} is damaged: {error}; build it again") from None
+        graph = _library().read_index(str(path), _library().IO_FLAG_MMAP_IFC)
+    except (RuntimeError, MemoryError) as error:
+        raise ModelFormatError(f"{path} is damaged: {error!s:.200}; build it again") from None
+    if not isinstance(graph, _library().IndexIDMap):
+        raise ModelFormatError(f"{path} is another index; build it again")
+    return graph
+
+
+def _empty(width: int) -> Any:
+    """A graph of inner products whose nodes have the numbers of rows."""
+    library = _library()
+    graph = library.IndexHNSWFlat(width, _NEIGHBOURS_OF_A_ROW, library.METRIC_INNER_PRODUCT)
+    graph.hnsw.efConstruction = _WIDTH_OF_BUILDING
+    return library.IndexIDMap(graph)
 
 
 def _width(documents: Documents) -> int:
@@ -185,7 +201,8 @@ def _asked(documents: Documents) -> NDArray[np.int64]:
 def _add(graph: Any, documents: Documents, rows: NDArray[np.int64], n_threads: int) -> None:
     directions = _directions(documents, rows)
     known = directions.any(axis=1)  # a document without a known word is near to nothing
-    graph.add(rows[known], search.unit(directions[known]), threads=n_threads)
+    _library().omp_set_num_threads(n_threads)
+    graph.add_with_ids(search.unit(directions[known]), rows[known])
 
 
 def _measured(graph: Any, documents: Documents, asked: NDArray[np.int64], recall: float) -> tuple[int, float]:
@@ -206,7 +223,7 @@ def _measured(graph: Any, documents: Documents, asked: NDArray[np.int64], recall
 
 def _library() -> Any:
     try:
-        from usearch import index
+        import faiss
     except ImportError:
-        raise ImportError("approximate search needs usearch; install it: pip install 'paravec[index]'") from None
-    return index
+        raise ImportError("approximate search needs Faiss; install it: pip install 'paravec[index]'") from None
+    return faiss

@@ -87,7 +87,7 @@ class Questions:
         Before the last 200 documents, drawn at random, go into it, it is asked for the ten nearest to each, more and
         more thoroughly until it finds this part of those that truly are. Returns the part that it finds. Documents
         that are added afterwards are searched exactly. It is saved with the model, unless documents were removed.
-        Needs usearch: ``pip install 'paravec[index]'``.
+        Needs Faiss: ``pip install 'paravec[index]'``.
         """
         check_is_fitted(self)
         return self._fitted.build_index(recall, self._now()).recall
