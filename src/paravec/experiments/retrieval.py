@@ -236,8 +236,8 @@ class _Task:
     def chosen(self, method: str, candidates: Sequence[dict[str, Any]]) -> dict[str, Any]:
         """The settings with the smallest validation error."""
         errors = [
-            self._found(method, settings, 0, self._validation, f"validation, {i + 1} of {len(candidates)}").error
-            for i, settings in enumerate(candidates)
+            self._found(method, settings, 0, self._validation, f"validation, {in_words(settings)}").error
+            for settings in candidates
         ]
         return candidates[int(np.argmin(errors))]
 

@@ -39,7 +39,7 @@ PAPER: dict[str, tuple[float, float] | None] = {  # binary, fine
     DBOW: None,
     REVIEWED: None,
 }
-_WEIGHTS = (0.0003, 0.001, 0.01, 0.1)  # C of the logistic regression
+_WEIGHTS = (0.0001, 0.0003, 0.001, 0.01, 0.1)  # C of the logistic regression
 _PHRASES = {"vector_size": 400, "negative": 20}
 _SMALL = {"vector_size": 25, "epochs": 2, "infer_l2": 20.0, "C": 0.01}
 
@@ -188,8 +188,8 @@ class _Task:
     def chosen(self, method: str, tried: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """For each task the settings with the smallest error on the development sentences."""
         found = [
-            self._step(method, settings, 0, f"development, {i + 1} of {len(tried)}", self._data.dev, tuple(TASKS))
-            for i, settings in enumerate(tried)
+            self._step(method, settings, 0, f"development, {in_words(settings)}", self._data.dev, tuple(TASKS))
+            for settings in tried
         ]
         return {task: tried[int(np.argmin([errors[task] for errors in found]))] for task in TASKS}
 
