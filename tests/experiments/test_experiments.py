@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from html import escape
 
@@ -67,6 +68,27 @@ def test_a_step_that_fails_leaves_nothing(tmp_path):
     with pytest.raises(ZeroDivisionError):
         Steps(tmp_path).step("one", {}, lambda: 1 / 0)
     assert not list((tmp_path / "steps").iterdir())
+
+
+def test_processes_that_share_a_folder_do_a_step_once(tmp_path):
+    code = """
+import sys, time
+from pathlib import Path
+from paravec.experiments.steps import Steps
+
+def work():
+    with open(Path(sys.argv[1]) / "done", "a") as file:
+        file.write("once ")
+    time.sleep(1)
+    return 7
+
+print(Steps(sys.argv[1]).step("one", {}, work))
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    assert [each.communicate(timeout=60)[0] for each in running] == ["7\n"] * 4
+    assert (tmp_path / "done").read_text() == "once "
+    assert [path.suffix for path in (tmp_path / "steps").iterdir()] == [".json"]
 
 
 def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sized
@@ -14,6 +15,7 @@ from typing import Any
 from paravec import __version__
 from paravec.errors import SourceError
 from paravec.experiments.machine import in_words
+from paravec.folders import locked
 
 FOLDER = "steps"
 _LONGEST = 100  # characters of a name in that of a file
@@ -35,25 +37,39 @@ class Steps:
     def step(self, name: str, settings: Mapping[str, Any], work: Callable[[], Any]) -> Any:
         """What `work` gives, as JSON knows it; what it gave before, if it was done with the same settings.
 
-        Steps of other settings, or of another version of paravec, have files of their own.
+        Steps of other settings, or of another version of paravec, have files of their own. Several processes may share
+        a folder: who comes to a step that another is at waits for it.
         """
         told = json.loads(json.dumps({**settings, "paravec": __version__}, sort_keys=True))
         path = self.folder / f"{slug(name)[:_LONGEST]}-{fingerprint([name, told])}.json"
-        kept = _read(path)
-        if kept is not None and kept.get("settings") == told and kept.get("name") == name:
+        kept = _read(path, name, told)
+        if kept is not None:
             self._tell(f"{name}: found before")
         else:
-            began = time.perf_counter()
-            found = json.loads(json.dumps(work()))
-            seconds = time.perf_counter() - began
-            kept = {"name": name, "settings": told, "seconds": seconds, "machine": in_words(), "found": found}
-            part = path.with_suffix(".part")
-            part.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-            os.replace(part, path)
-            self._tell(f"{name}: {seconds:.0f} s")
+            kept = self._done(path, name, told, work)
         self._seconds[path] = float(kept["seconds"])
         self._machines.setdefault(str(kept.get("machine", "another machine")))
         return kept["found"]
+
+    def _done(self, path: Path, name: str, told: dict[str, Any], work: Callable[[], Any]) -> dict[str, Any]:
+        """Does a step, unless another process has done it meanwhile."""
+        place = path.with_suffix(".part")
+        place.mkdir(exist_ok=True)
+        try:
+            with locked(place):
+                if (kept := _read(path, name, told)) is not None:
+                    return kept
+                began = time.perf_counter()
+                found = json.loads(json.dumps(work()))
+                seconds = time.perf_counter() - began
+                kept = {"name": name, "settings": told, "seconds": seconds, "machine": in_words(), "found": found}
+                place.mkdir(exist_ok=True)
+                (place / path.name).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+                os.replace(place / path.name, path)
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+        self._tell(f"{name}: {seconds:.0f} s")
+        return kept
 
     @property
     def seconds(self) -> float:
@@ -66,13 +82,14 @@ class Steps:
         return list(self._machines)
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    """What a step has left; nothing if it is not whole."""
+def _read(path: Path, name: str, told: dict[str, Any]) -> dict[str, Any] | None:
+    """What a step has left; nothing if it is not whole, or another."""
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        kept = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return told if isinstance(told, dict) and {"found", "seconds"} <= told.keys() else None
+    whole = isinstance(kept, dict) and {"found", "seconds"} <= kept.keys()
+    return kept if whole and kept.get("settings") == told and kept.get("name") == name else None
 
 
 def fingerprint(*lists: Any) -> str:
