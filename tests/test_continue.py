@@ -231,5 +231,5 @@ def test_the_command_line_continues(folder, tmp_path):
     assert len(told["loss_history"]["dbow"]) == 5
     assert "xyzzy" in ParagraphVector.load(tmp_path / "further").vocabulary_
     again = tmp_path / "further"
-    assert paravec("continue", again, tmp_path / "new.txt", "--quiet").stderr == ""
+    assert paravec("continue", again, tmp_path / "new.txt", "--quiet", "-o", again).stderr == ""
     assert json.loads(paravec("info", again, "--json").stdout)["continued"] == 2

@@ -249,6 +249,22 @@ def test_less_than_was_asked_for_is_told(monkeypatch):
         assert Index.build(Documents((Segment((vectors,), range(5000)),)), 1, 1).recall < 1
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 11])
+def test_very_few_documents_have_an_index(n, corpus):
+    model = ParagraphVector(vector_size=3, epochs=1, min_count=1).fit(corpus[1][:n])
+    assert model.build_index() == 1
+    assert len(model.similar(corpus[1][0], n, approximate=True)) == n
+
+
+@pytest.mark.parametrize("width", [2, 7, 130])
+def test_vectors_of_any_length_have_an_index(width):
+    vectors = np.random.default_rng(0).standard_normal((1500, width), dtype=np.float32)
+    documents = Documents((Segment((vectors,), range(1500)),))
+    index = Index.build(documents, 0.9, 1)
+    assert index.recall >= 0.9
+    assert len(index.nearest(documents, vectors[:3], 5, search.NO_ROWS)[0][0]) == 5
+
+
 def test_few_documents_and_many_wanted(corpus):
     model = ParagraphVector(vector_size=4, epochs=1).fit(corpus[1][:50])
     model.build_index()

@@ -12,6 +12,7 @@ import warnings
 import zlib
 from bisect import bisect_left
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ _NAME, _LISTS = "index.json", "lists.faiss"
 _FEW = 1000  # documents that are not worth lists: all are looked at
 _FOR_A_CENTRE, _ROUNDS = 60, 8  # documents that centres are found by, and how often they are moved
 _AT_ONCE = 1 << 16
-_ASKED = 500  # documents that recall is measured by
+_ASKED = 500  # documents that recall is measured by, at most; of few documents a tenth
 _NEIGHBOURS = 10
 _CANDIDATES = (10, 20, 40, 80, 160)  # for each document that is wanted, whose order their own vectors tell
 
@@ -233,7 +234,8 @@ def _directions(documents: Documents, rows: NDArray[np.int64]) -> NDArray[np.flo
 def _asked(documents: Documents) -> NDArray[np.int64]:
     """Some rows, drawn at random."""
     rng = np.random.default_rng(0)
-    return np.sort(rng.choice(documents.rows, min(_ASKED, len(documents) // 2), replace=False))
+    n = len(documents)
+    return np.sort(rng.choice(documents.rows, min(_ASKED, -(-n // 10), n // 2), replace=False))
 
 
 def _add(lists: Any, documents: Documents, rows: NDArray[np.int64], n_threads: int) -> None:
@@ -255,6 +257,7 @@ def _measured(lists: Any, documents: Documents, asked: NDArray[np.int64], recall
     k = min(_NEIGHBOURS, len(documents) - len(asked))
     true, _ = search.nearest(documents.segments, queries, k, documents.without(asked))
 
+    @cache
     def enough(width: int, candidates: int) -> tuple[bool, float]:
         found, _ = Index(lists, documents.n_rows, width, candidates, 0.0).nearest(documents, queries, k, asked)
         shares = np.array([len(np.intersect1d(*both)) / k for both in zip(found, true, strict=True)])

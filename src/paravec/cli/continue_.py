@@ -1,4 +1,4 @@
-"""``paravec continue MODEL INPUT``"""
+"""``paravec continue MODEL INPUT -o NEWER``"""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 def go_on(
     model: options.ModelFolder,
     input: options.CorpusOrInput,
-    out: Annotated[str | None, typer.Option("-o", "--out", help="another folder to write to, instead of MODEL")] = None,
+    out: Annotated[str, typer.Option("-o", "--out", help="folder to write to; MODEL itself, to replace it")],
     grow_vocabulary: Annotated[
         bool, typer.Option("--grow-vocabulary", help="learn new words that are frequent enough, too")
     ] = False,
@@ -30,11 +30,10 @@ def go_on(
     quiet: options.Quiet = False,
     **how: Any,
 ) -> None:
-    """Trains MODEL further on INPUT, whose documents become those of the model, and writes it again."""
+    """Trains MODEL further on INPUT, whose documents are those of the new model: it does not have the former ones."""
     from paravec import ParagraphVector, store
 
-    target = model if out is None else out
-    store.check_model_target(target)
+    store.check_model_target(out)
     if quiet:
         warnings.simplefilter("ignore")
     began = time.perf_counter()
@@ -42,7 +41,7 @@ def go_on(
     given = {"epochs": epochs, "learning_rate": learning_rate}
     fitted.set_params(n_jobs=n_jobs, verbose=not quiet, **{k: v for k, v in given.items() if v is not None})
     fitted.continue_fit(options.corpus_or_source(input, how), grow_vocabulary=grow_vocabulary)
-    fitted.save(target)
+    fitted.save(out)
     if not quiet:
         words, seconds = len(fitted.vocabulary_), time.perf_counter() - began
-        print(f"{fitted.n_documents_} documents, {words} words, {seconds:.1f} s: {target}", file=sys.stderr)
+        print(f"{fitted.n_documents_} documents, {words} words, {seconds:.1f} s: {out}", file=sys.stderr)
