@@ -108,8 +108,8 @@ class Index:
             rows = rows[rows >= 0]
             if len(documents.removed):
                 rows = rows[~documents.are_removed(rows)]
-            for row in leave_out:
-                rows = rows[rows != row]
+            if len(leave_out):
+                rows = rows[~np.isin(rows, leave_out)]
             wanted *= 4
         rows.sort()
         return rows, search.scores_of(search.Rows(documents.halves(rows)), way)
@@ -130,7 +130,7 @@ class Index:
 
     @staticmethod
     def open(folder: Path, identity: str, documents: Documents) -> Index:
-        """Maps the index beside a model, if it is of these documents."""
+        """Reads the index beside a model, if it is of these documents."""
         place = folder / FOLDER
         if not Index.is_beside(folder):
             raise ValueError(f"there is no index in {folder} to search approximately; build it: paravec index {folder}")
