@@ -176,7 +176,17 @@ def _discard(folder: Path, target: Path) -> None:
     """Removes a temporary folder; a former target in it goes back, unless its place is taken."""
     with suppress(OSError):
         os.replace(folder / _FORMER, target)
-    shutil.rmtree(folder, ignore_errors=True)
+    clear(folder)
+
+
+def clear(folder: Path) -> None:
+    """Removes a folder and all in it, as far as that goes. An interrupt stays one."""
+    try:
+        shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:  # interrupted between the closing of a handle and the note of it, rmtree closes it again
+        if isinstance(error.__context__, KeyboardInterrupt | SystemExit):
+            raise error.__context__ from None
+        raise
 
 
 @contextmanager

@@ -21,7 +21,7 @@ FILES = ("a", "b", "part/c", "part/d")
 
 # The module by itself starts in a moment, and many processes are started here.
 COMMON = """
-import errno, importlib.util, os, signal, sys, threading
+import errno, importlib.util, os, shutil, signal, sys, threading
 from pathlib import Path
 spec = importlib.util.spec_from_file_location("folders", sys.argv[1])
 folders = importlib.util.module_from_spec(spec)
@@ -36,11 +36,11 @@ def save(tag):
         for name in ("a", "b", "part/c", "part/d"):
             (folder / name).write_text(tag)
 
-def at_line(n, act):
-    # Does `act` before the n-th line of the module that runs from now on; tells whether it came to that.
-    left = [n]
+def at_line(n, act, *modules):
+    # Does `act` before the n-th line of the modules that runs from now on; tells whether it came to that.
+    left, files = [n], [module.__file__ for module in modules]
     def trace(frame, event, _):
-        if frame.f_code.co_filename != folders.__file__:
+        if frame.f_code.co_filename not in files:
             return None
         if event == "line":
             left[0] -= 1
@@ -260,7 +260,7 @@ def test_a_process_that_is_killed_leaves_a_whole_folder(target):
 
 
 KILLED = """
-came = at_line(int(sys.argv[4]), lambda: os.kill(os.getpid(), signal.SIGKILL))
+came = at_line(int(sys.argv[4]), lambda: os.kill(os.getpid(), signal.SIGKILL), folders)
 save("new")
 came()
 """
@@ -291,12 +291,14 @@ while came:
     line += 1
     target = Path(sys.argv[2]) / f"model{line}"
     save("old")
-    came = at_line(line, interrupt)
+    came = at_line(line, interrupt, folders, shutil)
     try:
         save("new")
+        lost = True
     except KeyboardInterrupt:
-        pass
+        lost = False
     came = came()
+    assert not (came and lost), line
 """
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import time
 import zlib
 from collections.abc import Callable, Mapping, Sized
@@ -15,7 +14,7 @@ from typing import Any
 from paravec import __version__
 from paravec.errors import SourceError
 from paravec.experiments.machine import in_words
-from paravec.folders import locked
+from paravec.folders import clear, locked
 
 FOLDER = "steps"
 _LONGEST = 100  # characters of a name in that of a file
@@ -67,7 +66,7 @@ class Steps:
                 (place / path.name).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
                 os.replace(place / path.name, path)
         finally:
-            shutil.rmtree(place, ignore_errors=True)
+            clear(place)
         self._tell(f"{name}: {seconds:.0f} s")
         return kept
 
