@@ -3,8 +3,8 @@
     python benchmarks/roofline.py aclImdb.tar.xz [--threads 2] [--rounds 3]
 
 memory      The rows of U that training visits are read and written in the same order, and nothing else is done
-            (roofline.cpp; noise words once a round, nodes of the tree once a step; threads have copies of the busiest
-            rows, as in training).
+            (roofline.cpp; noise words once a round, nodes of the tree once a step, or once for all steps of a document
+            that are taken together; threads have copies of the busiest rows, as in training).
 arithmetic  Three multiply-adds for every number of every row of a step, at the rate that the processor reaches on
             numbers in registers.
 
@@ -32,6 +32,7 @@ from paravec.corpus import Corpus
 from paravec.corpus.encoder import learn
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import CpuEngine, stride
+from paravec.engines.side_by_side import WAYS
 from paravec.experiments.data import imdb
 from paravec.experiments.machine import described
 from paravec.initial import initial_model
@@ -43,7 +44,10 @@ def visits(architecture: Architecture, tables: Tables, targets: NDArray[np.int32
     """The rows of U that training visits for these targets, in about its order."""
     if tables.paths is not None:
         offsets = tables.paths.offsets
-        return np.concatenate([tables.paths.nodes[offsets[t] : offsets[t + 1]] for t in targets.tolist()])
+        ways = [tables.paths.nodes[offsets[t] : offsets[t + 1]] for t in targets.tolist()]
+        if architecture.by_ways:
+            ways = [np.unique(np.concatenate(ways[i : i + WAYS])) for i in range(0, len(ways), WAYS)]
+        return np.concatenate(ways)
     assert tables.noise is not None
     rounds = len(targets) // architecture.batch_size
     drawn = np.random.default_rng(0).integers(0, 2**32, size=(rounds * architecture.negative, 2), dtype=np.uint32)
@@ -51,13 +55,6 @@ def visits(architecture: Architecture, tables: Tables, targets: NDArray[np.int32
     noise = tables.noise.pick(columns, drawn[:, 1]).reshape(rounds, -1)
     own = targets[: rounds * architecture.batch_size].reshape(rounds, -1)
     return np.concatenate([noise, own], axis=1).astype(np.int32).ravel()
-
-
-def rows_of_a_step(architecture: Architecture, tables: Tables, targets: NDArray[np.int32]) -> float:
-    """How many rows of U a step multiplies with."""
-    if tables.paths is None:
-        return 1 + architecture.negative
-    return float(np.diff(tables.paths.offsets)[targets].mean())
 
 
 def read(name: str, dimension: int, corpus: Corpus, vocabulary: Any, program: Path, chosen: argparse.Namespace) -> Any:
@@ -69,18 +66,23 @@ def read(name: str, dimension: int, corpus: Corpus, vocabulary: Any, program: Pa
     order = np.arange(min(MODELS[name].documents_at(dimension), len(corpus)))
     work = Pass(0, 0, order, rates(settings, architecture, 0, corpus.lengths[order]))
     n_words = int(corpus.lengths[order].sum())
-    targets = np.random.default_rng(0).permutation(corpus.tokens[:n_words])[:400_000]
+    targets = corpus.tokens[:n_words]
+    if not architecture.by_ways:  # where targets of one document are neighbours
+        targets = np.random.default_rng(0).permutation(targets)
+    targets = targets[:400_000]
+    rows = visits(architecture, tables, targets)
+    rows_of_a_step = 1 + architecture.negative if tables.paths is None else len(rows) / len(targets)
     row = stride(architecture.width)
     found: dict[str, list[float]] = {"training": [], "memory": [], "arithmetic": []}
     with tempfile.NamedTemporaryFile() as file:
-        visits(architecture, tables, targets).tofile(file.name)
+        rows.tofile(file.name)
         for _ in range(chosen.rounds):
             began = time.perf_counter()
             CpuEngine(chosen.threads).train(model, corpus, tables, work)
             found["training"].append(n_words / (time.perf_counter() - began) / 1e6)
             command = [program, "rows", row, len(model.outputs), chosen.threads, file.name]
             found["memory"].append(len(targets) / told(command) / 1e6)
-            products = 3 * row * rows_of_a_step(architecture, tables, targets)
+            products = 3 * row * rows_of_a_step
             found["arithmetic"].append(chosen.threads * told([program, "fma"]) * 1e3 / products)
     return {"model": name, "dimension": dimension, **{what: statistics.median(each) for what, each in found.items()}}
 

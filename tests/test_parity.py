@@ -11,7 +11,7 @@ from conftest import combinations, documents, make_case, name_of
 from paravec import _core
 from paravec.engines import reference
 from paravec.engines import steps as definition
-from paravec.engines.base import Inference, Part, n_shares, run_ends
+from paravec.engines.base import Inference, Part, Tables, n_shares, run_ends
 from paravec.engines.cpu import CpuEngine
 from paravec.engines.reference import ReferenceEngine
 
@@ -166,6 +166,26 @@ def test_any_number_of_documents_side_by_side_follows_the_reference(settings, si
         make_case(documents([5, 1, 30, 0, 2, 7, 7, 12, 3, 1, 1, 25, 9, 4, 4, 6, 18, 2]), batch_size=size, **settings),
         BEST,
     )
+
+
+@pytest.mark.parametrize("kernels", [BEST, *OTHERS])
+def test_ways_deeper_than_the_bits_of_a_number_follow_the_reference(kernels):
+    """Fibonacci's numbers as counts make a comb of a tree: the ways of rare words part after more than 64 turns."""
+    counts = [1, 1]
+    while len(counts) < 85:
+        counts.append(counts[-1] + counts[-2])
+    case = make_case([[f"w{7 * i * j % 85}" for i in range(90)] for j in range(1, 6)], output="hs")
+    vocabulary = replace(case.vocabulary, counts=np.array(counts[::-1], dtype=np.int64))
+    tables = Tables.of(case.model.architecture, vocabulary, 0.0)
+    assert tables.paths is not None
+    assert np.diff(tables.paths.offsets).max() == 84
+    assert_follows(replace(case, vocabulary=vocabulary, tables=tables), kernels)
+
+
+def test_targets_that_are_visited_again_and_again_follow_the_reference():
+    """Whole ways are common to many targets of a document, and documents without a word are in between."""
+    for words in (3, 4, 6):
+        assert_follows(make_case(documents([50, 0, 17, 0, 0, 3], words=words), output="hs"), BEST)
 
 
 def test_rounds_whose_targets_are_noise_words_and_each_others_follow_the_reference():

@@ -58,7 +58,7 @@ void Buffers::take_frozen(const Task& task, int64_t path) {
 void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
   const Architecture& a = task.architecture;
   Workspace& w = workspace;
-  w.n_lanes = a.output == Output::Softmax ? 1 : a.batch_size;
+  w.n_lanes = a.output == Output::Softmax ? 1 : a.by_ways ? 2 : a.batch_size;
   w.lanes = take<Lane>(w.n_lanes);
   w.active = take<Lane*>(w.n_lanes);
   if (task.tables.keep || (!a.dm && !a.train_words)) w.kept = take<int32_t>(longest + 1);
@@ -83,7 +83,7 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
   if (a.output == Output::Softmax) return;
   const bool hs = a.output == Output::Hs;
   const int64_t apart = ((hs ? path : a.negative + 1) + kBlock) / kRowMultiple * kRowMultiple + 2 * kRowMultiple;
-  const int64_t pairs = kTogether * apart + kRowMultiple;
+  const int64_t pairs = (a.by_ways ? kMostWays : kTogether) * apart + kRowMultiple;
   Round& round = w.round;
   round.apart = static_cast<int>(apart);
   round.ids = take<int32_t>(pairs);
@@ -96,11 +96,24 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
     round.lane_of = take<int>(pairs);
     round.before = take<const float*>(pairs);
     round.ahead = take<const float*>(apart);
+    if (a.by_ways) take_ways(pairs);
   } else {
     round.common = take<float*>(a.negative + 1);
     round.words = take<int32_t>(a.negative + 1);
     round.drawn = take<int>(a.negative + 1);
   }
+}
+
+void Buffers::take_ways(int64_t nodes) {
+  for (Ways& ways : workspace.ways) {
+    ways.targets = take<int32_t>(kMostWays);
+    ways.rows = take<float*>(nodes);
+    ways.times = take<float>(nodes);
+    ways.ones = take<float>(nodes);
+  }
+  Met& met = workspace.met;
+  met.common = take<Common>(nodes);
+  for (int32_t** each : {&met.single, &met.open, &met.order}) *each = take<int32_t>(nodes);
 }
 
 Copies Buffers::take_copies(const Matrix& shared, int64_t n_rows, int64_t bytes) {

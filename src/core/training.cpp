@@ -1,6 +1,7 @@
 #include "training.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <mutex>
 
@@ -80,6 +81,20 @@ std::vector<int32_t> paths_of(const Tables& tables) {
   return paths;
 }
 
+std::vector<Leaf> leaves_of(const Tables& tables) {
+  const int64_t count = tables.path_offsets ? tables.n_targets : 0;
+  std::vector<Leaf> leaves(count + 1);
+  for (int64_t t = 0; t < count; ++t) {
+    const int64_t first = tables.path_offsets[t], length = tables.path_offsets[t + 1] - first;
+    leaves[t].first = first;
+    leaves[t + 1].first = first + length;
+    for (int64_t i = 0; i < std::min<int64_t>(length, 64); ++i)
+      leaves[t].turns |= static_cast<uint64_t>(tables.path_codes[first + i]) << (63 - i);
+    leaves[t].turns &= kTurns;
+  }
+  return leaves;
+}
+
 // Threads take runs as they come and share U and W without locks.
 bool train_freely(const Kernels& kernels, const Task& task, const Runs& runs, int threads, StopFlag& stop,
                   const std::function<bool()>& interrupted, std::vector<Tally>& tallies) {
@@ -140,6 +155,9 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
   const BiasColumn bias(task);
   const std::vector<int32_t> paths = paths_of(task.tables);
   task.tables.paths = paths.data();
+  const std::vector<Leaf> leaves = leaves_of(task.tables);
+  task.tables.leaves = leaves.data();
+  task.tables.deep = longest_path(task.tables) > std::popcount(kTurns);
 
   const Runs runs(corpus, pass);
   if (deterministic && task.architecture.output == Output::Softmax) {  // every step changes all of U

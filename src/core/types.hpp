@@ -26,6 +26,8 @@ constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple 
 constexpr int64_t kCopied = 1 << 20;  // bytes of the busiest rows of U of which each of several threads has a copy; of W a quarter
 constexpr int64_t kNear = 1 << 16;  // numbers of the busiest rows of U, which need not be fetched ahead
 constexpr int kTogether = 4;  // documents that learn together
+constexpr int kMostWays = 32;  // of one document through the tree, learned together; a power of two
+constexpr uint64_t kTurns = ~uint64_t{kMostWays - 1};  // the turns that a leaf tells; behind them is room for the number of a way
 constexpr int kBlock = 5;  // nodes of the tree handled together
 constexpr int kChunk = 256;  // steps whose noise is drawn at once; the stop flag is looked at as often
 constexpr int kPrefetched = 2048;  // numbers of a row that are fetched ahead; the processor finds the rest
@@ -46,10 +48,17 @@ struct Architecture {
   float cosine_scale;
   int batch_size;
   bool train_words;
+  bool by_ways;  // dbow with the tree: some targets of one document are learned together
   int slots;  // context words of a full window
   int width;  // the length of h
   int row;    // of U: width, rounded up to kRowMultiple; hs trains its bias in the column behind `width`
   int word_row;  // of W: word_size, rounded up
+};
+
+// Where the path of a target begins, and its codes, the first in the highest bit, as many as kTurns has room for.
+struct Leaf {
+  int64_t first;
+  uint64_t turns;
 };
 
 struct Tables {
@@ -62,6 +71,8 @@ struct Tables {
   const int32_t* path_nodes;
   const uint8_t* path_codes;
   const int32_t* paths;  // training: both in one, 2 node + code, and some zeros behind the last
+  const Leaf* leaves;    // training: one a target, and one behind the last
+  bool deep;             // whether some paths are longer than their leaves tell
 };
 
 struct Matrix {
@@ -182,6 +193,33 @@ struct Round {
   int n_ahead;
 };
 
+// Some targets of one document, and the nodes on their ways through the tree, each once.
+struct Ways {
+  Lane* lane;
+  int n;                 // targets
+  bool is_last;          // of the document
+  int32_t* targets;      // the ways from left to right
+  int n_nodes;           // and zeros up to a whole block
+  float** rows;
+  float* times;          // how many of the ways go through a node, the most visited ones first
+  float* ones;           // and how many of these should find 1 there
+};
+
+// A node of several ways that are neighbours, from the first to the one before `end`; those before `turn` find 1 there.
+struct Common {
+  int32_t id;
+  int begin, turn, end;
+};
+
+// Nodes as they are met on those ways.
+struct Met {
+  int n_common, n_single;
+  Common* common;
+  int32_t* single;       // 2 node + code
+  int32_t* open;         // which one of the common ones is at each depth of a way
+  int32_t* order;        // of the common ones
+};
+
 // A thread's copies of rows of U or W: of the first ones, which are the busy ones, with what they were when they were last
 // merged; or of all that it needs, in the order in which it met them.
 struct Copies {
@@ -202,6 +240,8 @@ struct Workspace {
   int n_lanes;
   Lane* lanes;
   Lane** active;
+  Ways ways[2];          // dbow with the tree
+  Met met;
   int32_t* kept;         // room for the targets of all documents trained side by side, and what skip-gram needs of them
   int64_t* order;
   int32_t* words;

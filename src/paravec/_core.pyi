@@ -38,6 +38,7 @@ class Architecture:
         cosine_scale: float,
         batch_size: int,
         train_words: bool,
+        by_ways: bool,
         slots: int,
         width: int,
     ) -> None: ...

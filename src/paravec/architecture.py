@@ -29,6 +29,11 @@ class Architecture:
         return self.model == "dm"
 
     @property
+    def by_ways(self) -> bool:
+        """Whether targets of one document are learned together, whose ways through the tree have nodes in common."""
+        return self.model == "dbow" and self.output == "hs" and not self.train_words
+
+    @property
     def has_words(self) -> bool:
         """Whether there are word vectors W."""
         return self.is_dm or self.train_words

@@ -132,7 +132,7 @@ class Settings(Encoding):
     logit: str = _setting("dot", "dot or cosine")
     cosine_scale: float = _setting(6.0, "what the cosine is multiplied by")
     batch_size: int | None = _setting(
-        None, "documents side by side, with common noise words; of softmax: targets of a step"
+        None, "documents side by side, with common noise words; of softmax: targets of a step; dbow with hs has none"
     )
     train_words: bool = _setting(False, "train skip-gram word vectors beside dbow")
     freeze_words: bool = _setting(False, "keep given word vectors as they are")

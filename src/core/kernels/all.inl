@@ -21,6 +21,8 @@ namespace {
 #include "kernels/softmax.inl"
 #include "kernels/window.inl"
 #include "kernels/lanes.inl"
+#include "kernels/ways.inl"
+#include "kernels/train.inl"
 #include "kernels/rows.inl"
 #include "kernels/frozen.inl"
 #include "kernels/inference.inl"

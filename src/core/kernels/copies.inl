@@ -1,6 +1,6 @@
 // The rows of U and W, or a thread's copies of them.
 
-inline float* copied(const Matrix& shared, Copies& copies, int64_t id) {
+inline float* copied(const Matrix& shared, Copies& copies, int64_t id, int64_t times) {
   int32_t place = copies.places[id];
   if (place < 0) {
     place = copies.places[id] = static_cast<int32_t>(copies.count++);
@@ -10,23 +10,23 @@ inline float* copied(const Matrix& shared, Copies& copies, int64_t id) {
     float* to = copies.rows + place * shared.stride;
     for (int64_t j = 0; j < shared.stride; j += kLanes) store(to + j, load(from + j));
   }
-  ++copies.visits[place];
+  copies.visits[place] += times;
   return copies.rows + place * shared.stride;
 }
 
-inline float* row_or_copy(const Matrix& shared, Copies& copies, int64_t id) {
-  if (copies.places) return copied(shared, copies, id);
+inline float* row_or_copy(const Matrix& shared, Copies& copies, int64_t id, int64_t times) {
+  if (copies.places) return copied(shared, copies, id, times);
   const bool mine = id < copies.count;  // no branch: nobody could predict it
-  ++copies.visits[mine ? id : copies.count];
+  copies.visits[mine ? id : copies.count] += times;
   return (mine ? copies.rows : shared.data) + id * shared.stride;
 }
 
-inline float* output_row(const Task& task, Workspace& w, int64_t id) {
-  return row_or_copy(task.parameters.outputs, w.outputs, id);
+inline float* output_row(const Task& task, Workspace& w, int64_t id, int64_t times = 1) {
+  return row_or_copy(task.parameters.outputs, w.outputs, id, times);
 }
 
 inline float* word_row(const Task& task, Workspace& w, int64_t id) {
-  return row_or_copy(task.parameters.words, w.words_copied, id);
+  return row_or_copy(task.parameters.words, w.words_copied, id, 1);
 }
 
 // The same row again, to write what was learned: not another visit.

@@ -132,6 +132,7 @@ def _architecture(a: Architecture) -> _core.Architecture:
         cosine_scale=a.cosine_scale,
         batch_size=a.batch_size,
         train_words=a.train_words,
+        by_ways=a.by_ways,
         slots=a.slots,
         width=a.width,
     )

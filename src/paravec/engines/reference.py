@@ -16,7 +16,7 @@ from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import Crowd, Inference, OnHost, Pass, Tables, Tally, n_shares, run_ends
-from paravec.engines.side_by_side import Share, train_in_a_row, train_one_by_one, train_side_by_side
+from paravec.engines.side_by_side import Share, train_by_ways, train_in_a_row, train_one_by_one, train_side_by_side
 from paravec.engines.steps import Array, Step, document_steps, frozen_steps, gradients, norm, objective, output_rows
 from paravec.model import Model
 
@@ -48,7 +48,10 @@ class ReferenceEngine(OnHost):
                 if self.crowd is not None:
                     tallies.append(train_one_by_one(model, tables, documents[begin:end], key, first, self.crowd))
                     continue
-                tallies.append(train_side_by_side(at, tables, documents[begin:end], key, first, visits))
+                if at.architecture.by_ways:
+                    tallies.append(train_by_ways(at, tables, documents[begin:end], visits))
+                else:
+                    tallies.append(train_side_by_side(at, tables, documents[begin:end], key, first, visits))
             for share in together:
                 share.add_to(model, len(together))
         return Tally(sum(tally.objective for tally in tallies), sum(tally.targets for tally in tallies))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
-from collections.abc import Iterable
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,15 +18,18 @@ from paravec.engines.steps import (
     gradients,
     hidden,
     hidden_gradients,
+    logits,
     noise_words,
     objective,
     output_gradients,
+    output_rows,
     pulls,
     words_of,
 )
 from paravec.model import Model
 
 TOGETHER = 4  # documents that learn together
+WAYS = 32  # of one document through the tree, learned together
 
 
 @dataclass(frozen=True)
@@ -226,6 +229,52 @@ def train_side_by_side(
                 lane.close()
                 lanes[i] = None
     return Tally(total, count)
+
+
+def train_by_ways(model: Model, tables: Tables, documents: list[list[Step]], visits: Visits | None = None) -> Tally:
+    """Documents one after another, some steps of each at a time: dbow with the tree."""
+    total, count = 0.0, 0
+    for steps in documents:
+        for first in range(0, len(steps), WAYS):
+            total += _learn_ways(model, tables, steps[first : first + WAYS], visits)
+        count += len(steps)
+    return Tally(total, count)
+
+
+def _learn_ways(model: Model, tables: Tables, steps: list[Step], visits: Visits | None) -> float:
+    """Some steps of one document: each node learns as often as they visit it, and in the end the document learns.
+
+    Visits that want 1 of a node and visits that want 0 take turns, as evenly as their numbers allow.
+    """
+    h, rate, wanted = hidden(model, steps[0]), steps[0].rate, defaultdict[int, list[float]](list)
+    for step in steps:
+        if visits is not None:
+            visits.count_step(model.architecture, tables, step)
+        for node, label in zip(*output_rows(model, tables, step), strict=True):
+            wanted[int(node)].append(float(label))
+    total, learned = 0.0, np.zeros_like(h)
+    for node, labels in wanted.items():
+        for label in _evenly(len(labels), round(sum(labels))):
+            y = float(logits(model, np.array([node]), h)[0])
+            total -= float(np.logaddexp(0, -y if label else y))
+            change = rate * (label - 1 / (1 + np.exp(-np.clip(y, -700, 700))))
+            learned += change * model.outputs[node]
+            model.outputs[node] += change * h
+            if model.bias is not None:
+                model.bias[node] += change
+    for array, at, change in hidden_gradients(model, steps[0], learned):
+        _add(model, array, at, change)
+    return total
+
+
+def _evenly(count: int, ones: int) -> Iterator[int]:
+    """So many ones among so many numbers, spread evenly."""
+    turn = count / 2
+    for _ in range(count):
+        turn += ones
+        yield int(turn >= count)
+        if turn >= count:
+            turn -= count
 
 
 def _learn_together(tables: Tables, steps: list[tuple[Model, Step]]) -> float:
