@@ -167,9 +167,10 @@ inline void train_by_ways(const Task& task, Workspace& w, const Document* docume
   Lane *lane = &w.lanes[0], *other = &w.lanes[1];
   lane->at = lane->end = 0;
   const auto collect = [&](Ways& ways) {  // false if nothing is left
+    if (stopped(task)) return false;
     if (lane->at == lane->end) {  // though its last targets may have to learn yet
       do {
-        if (opened == count || stopped(task)) return false;
+        if (opened == count) return false;
         place += opened ? documents[opened - 1].length : 0;
       } while (!open(task, w, *other, documents[opened++], place));
       Lane* former = lane;

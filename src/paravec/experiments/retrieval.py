@@ -43,8 +43,9 @@ VECTORS: list[dict[str, Any]] = [
         (600, 20, {"output": "hs"}),
         (600, 20, {"ngrams": 2}),
         (1000, 20, {}),
+        (1000, 20, {"output": "hs"}),
     )
-    for l2 in (20.0, 60.0)
+    for l2 in (20.0, 60.0, 150.0)
 ]
 _LEARNED = ("Paragraph Vector", "averaging of word vectors")  # from a model of ours
 QUICK_VECTORS: list[dict[str, Any]] = [{"vector_size": 50, "epochs": 20, "infer_l2": 20.0}]
