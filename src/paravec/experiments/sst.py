@@ -40,6 +40,7 @@ PAPER: dict[str, tuple[float, float] | None] = {  # binary, fine
     REVIEWED: None,
 }
 _WEIGHTS = (0.0001, 0.0003, 0.001, 0.01, 0.1)  # C of the logistic regression
+_PENALTIES = (5.0, 20.0, 60.0, 150.0)
 _PHRASES = {"vector_size": 400, "negative": 20}
 _SMALL = {"vector_size": 25, "epochs": 2, "infer_l2": 20.0, "C": 0.01}
 
@@ -66,7 +67,7 @@ def candidates(method: str, quick: bool) -> list[dict[str, Any]]:
     }
     if quick:
         return [{**models[method][-1], **_SMALL}]
-    penalties: list[dict[str, Any]] = [{}] if method == AVERAGE else [{"infer_l2": l2} for l2 in (5.0, 20.0, 60.0)]
+    penalties: list[dict[str, Any]] = [{}] if method == AVERAGE else [{"infer_l2": l2} for l2 in _PENALTIES]
     return [{**model, **l2, "C": weight} for model in models[method] for l2 in penalties for weight in _WEIGHTS]
 
 
