@@ -36,9 +36,9 @@ def main() -> None:
         if not python.exists():
             subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run(
-            [*install, f"--config-settings=cmake.define.PARAVEC_SANITIZE={kind}", f"{ROOT}[dev]"], check=True
-        )
+        chosen = {"cmake.define.PARAVEC_SANITIZE": kind, "build-dir": folder / "objects"}  # not where others are built
+        settings = [f"--config-settings={name}={value}" for name, value in chosen.items()]
+        subprocess.run([*install, *settings, f"{ROOT}[dev]"], check=True)
         # libstdc++ too: a sanitizer that is loaded before it cannot follow C++ exceptions.
         preload = " ".join(where(name) for name in (library, "libstdc++.so"))
         environment = {**os.environ, **OPTIONS, "LD_PRELOAD": preload}
