@@ -81,10 +81,10 @@ std::vector<int32_t> paths_of(const Tables& tables) {
   return paths;
 }
 
+// For training by ways.
 std::vector<Leaf> leaves_of(const Tables& tables) {
-  const int64_t count = tables.path_offsets ? tables.n_targets : 0;
-  std::vector<Leaf> leaves(count + 1);
-  for (int64_t t = 0; t < count; ++t) {
+  std::vector<Leaf> leaves(tables.n_targets + 1);
+  for (int64_t t = 0; t < tables.n_targets; ++t) {
     const int64_t first = tables.path_offsets[t], length = tables.path_offsets[t + 1] - first;
     leaves[t].first = first;
     leaves[t + 1].first = first + length;
@@ -155,7 +155,7 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
   const BiasColumn bias(task);
   const std::vector<int32_t> paths = paths_of(task.tables);
   task.tables.paths = paths.data();
-  const std::vector<Leaf> leaves = leaves_of(task.tables);
+  const std::vector<Leaf> leaves = task.architecture.by_ways ? leaves_of(task.tables) : std::vector<Leaf>();
   task.tables.leaves = leaves.data();
   task.tables.deep = longest_path(task.tables) > std::popcount(kTurns);
 
