@@ -81,6 +81,7 @@ def _main(task: Task, paper: dict[Protocol, list[Seen]], settings: dict[str, Any
         [
             f"{len(task.data.train):,} training reviews, {len(task.labelled):,} of them with a label, and "
             f"{len(task.data.test):,} test reviews{'' if task.data.complete else ', which are not all'}. "
+            "HTML tags are left out, for all methods (`strip_tags=True`). "
             "What has to be chosen is chosen on a fifth of the labels. The "
             "paper's model: dm with nine words of context concatenated, and dbow, side by side.",
         ],

@@ -24,6 +24,7 @@ ALL = "logistic regression"  # on whole vectors
 FEW = (100, 1000, 10_000)  # labels
 QUICK = 500  # reviews of each kind: training and test, positive and negative, and without a label
 _SMALL = {"vector_size": 30, "epochs": 10}
+_MARKUP = {"strip_tags": True}  # reviews were pages: "<br />" is no word, for any method
 _MAP = 2000  # documents on the map
 
 
@@ -64,7 +65,7 @@ class Task:
         self.steps, self.options = steps, options
         self.labelled, self.judge = self.data.labelled, judge_of(self.data)
         parts = self.data.train, self.data.train_labels, self.data.test, self.data.test_labels
-        self._told = {"documents": len(parts[0]) + len(parts[2]), "data": fingerprint(*parts)}
+        self._told = {"documents": len(parts[0]) + len(parts[2]), "data": fingerprint(*parts), **_MARKUP}
         self._tokens: tuple[list[list[str]], list[list[str]]] | None = None
 
     def small(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -75,7 +76,8 @@ class Task:
     def tokens(self) -> tuple[list[list[str]], list[list[str]]]:
         """The words of training and test reviews."""
         if self._tokens is None:
-            self._tokens = [words(text) for text in self.data.train], [words(text) for text in self.data.test]
+            train, test = ([words(text, **_MARKUP) for text in part] for part in (self.data.train, self.data.test))
+            self._tokens = train, test
         return self._tokens
 
     def bag(self, name: str) -> Decisions:
@@ -125,7 +127,7 @@ class Task:
         return [self._seen(name, settings, protocol, seed) for seed in self.options.seeds]
 
     def _seen(self, name: str, settings: dict[str, Any], protocol: Protocol, seed: int) -> Seen:
-        of_model = whole(settings | {"engine": self.options.engine})
+        of_model = whole(settings | _MARKUP | {"engine": self.options.engine})
         told = {**self._told, **of_model, "protocol": protocol.value, "seed": seed}
         what = ", ".join(f"{key} {value}" for key, value in settings.items())
         found = self.steps.step(
@@ -137,7 +139,7 @@ class Task:
         return Seen(decisions=decisions, **found)
 
     def _looked_at(self, settings: dict[str, Any], protocol: Protocol, seed: int) -> dict[str, Any]:
-        chosen = settings | self.options.of_models | {"random_state": seed}
+        chosen = settings | _MARKUP | self.options.of_models | {"random_state": seed}
         found = protocols.vectors(self.data.train, self.labelled, self.data.test, protocol, chosen)
         decisions = {
             name: self.judge.decisions(found.train[:, part], found.test[:, part], judging.on_vectors())
