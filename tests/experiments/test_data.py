@@ -21,7 +21,8 @@ REVIEWS = {
     "aclImdb/train/unsup/0_0.txt": "So so.",
     "aclImdb/test/pos/0_10.txt": "Crème de la crème.",
     "aclImdb/test/neg/0_2.txt": "Not good.",
-    "aclImdb/train/urls_pos.txt": "http://example.org",
+    "aclImdb/train/urls_pos.txt": "\n".join(f"http://www.imdb.com/title/tt{i:07}/usercomments" for i in range(11)),
+    "aclImdb/train/urls_neg.txt": "http://example.org",
     "aclImdb/README": "read me",
 }
 
@@ -55,6 +56,7 @@ def test_reviews_are_the_same_from_an_archive_and_from_a_folder(kind, tmp_path):
     assert data.train == ["Fine.", "Good.  Very good.", "Bad.", "So so."]
     assert data.train_labels == [1, 1, 0, None]
     assert data.labelled == [0, 1, 2]
+    assert data.films == ["tt0000002", "tt0000010", None, None]
     assert (data.test, data.test_labels) == (["Crème de la crème.", "Not good."], [1, 0])
     assert not data.complete
 

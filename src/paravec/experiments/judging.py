@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,9 @@ from numpy.typing import NDArray
 
 from paravec.errors import SourceError
 
-HELD_OUT = 0.2  # of the labelled training documents
+FOLDS = 5  # parts of the labelled training documents, each of which is held out in turn
 LEAST_OF_A_CLASS = 20
-STRENGTHS = (0.001, 0.01, 0.1, 1.0)  # of what is learned against what it costs (C), for vectors
+STRENGTHS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1.0)  # of what is learned against what it costs (C), for vectors
 _SHARES = np.linspace(0, 1, 21)  # of the first of two in a mixture
 
 Classifier = Callable[[Any, NDArray[np.int64], Any], NDArray[np.float64]]
@@ -23,19 +24,20 @@ Classifier = Callable[[Any, NDArray[np.int64], Any], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Decisions:
-    """What a method says of labelled documents held out, and of test documents: above 0 is class 1."""
+    """What a method says of labelled documents it did not learn from, and of test documents: above 0 is class 1."""
 
     held_out: NDArray[np.float64]
     test: NDArray[np.float64]
 
-    def as_json(self) -> dict[str, list[float]]:
-        """Lists of numbers of five digits."""
-        return {name: [float(f"{x:.5g}") for x in getattr(self, name)] for name in ("held_out", "test")}
+    def as_json(self) -> dict[str, Any]:
+        """Numbers of four digits, packed."""
+        scale = max(float(np.abs(np.concatenate([self.held_out, self.test])).max()), 1e-9)
+        return {"scale": scale} | {name: _packed(getattr(self, name) / scale) for name in ("held_out", "test")}
 
     @staticmethod
-    def of_json(found: dict[str, list[float]]) -> Decisions:
+    def of_json(found: dict[str, Any]) -> Decisions:
         """What `as_json` gave."""
-        return Decisions(np.array(found["held_out"]), np.array(found["test"]))
+        return Decisions(*(found["scale"] * _unpacked(found[name]) for name in ("held_out", "test")))
 
     def __add__(self, other: Decisions) -> Decisions:
         return Decisions(self.held_out + other.held_out, self.test + other.test)
@@ -49,10 +51,27 @@ class Decisions:
         return float(np.sqrt((self.held_out**2).mean())) or 1.0
 
 
-class Judge:
-    """The labels of a task with two classes. A fifth of the training labels is held out for choices."""
+def _packed(parts: NDArray[np.float64]) -> str:
+    return base64.b64encode(parts.astype("<f2").tobytes()).decode()
 
-    def __init__(self, labels: Sequence[int], test_labels: Sequence[int], seed: int = 0) -> None:
+
+def _unpacked(text: str) -> NDArray[np.float64]:
+    return np.frombuffer(base64.b64decode(text), "<f2").astype(np.float64)
+
+
+class Judge:
+    """The labels of a task with two classes. For what is chosen, every fifth of the labels is held out in turn.
+
+    Documents of one group are held out together: the test's are of other groups.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[int],
+        test_labels: Sequence[int],
+        groups: Sequence[Hashable] | None = None,
+        seed: int = 0,
+    ) -> None:
         self.labels, self._truth = np.array(labels, dtype=np.int64), np.array(test_labels, dtype=np.int64)
         for name, some in (("training", self.labels), ("test", self._truth)):
             for label in (0, 1):
@@ -60,15 +79,33 @@ class Judge:
                     raise SourceError(
                         f"{count} {name} documents are of class {label}; a classifier needs {LEAST_OF_A_CLASS} of each"
                     )
-        order = np.random.default_rng(seed).permutation(len(self.labels))
-        count = int(HELD_OUT * len(order))
-        self.held_out, self.kept = np.sort(order[:count]), np.sort(order[count:])
+        self.folds = folds(range(len(labels)) if groups is None else groups, seed)
+        for fold in range(FOLDS):
+            if len(set(self.labels[self.folds != fold])) < 2:
+                raise SourceError("nearly all training documents of a class are of one group; no part can be held out")
 
     def decisions(self, train: Any, test: Any, classifiers: Sequence[Classifier]) -> Decisions:
-        """Of the classifier that errs least on documents held out; for the test, it has learned from them, too."""
-        tried = [decide(train[self.kept], self.labels[self.kept], train[self.held_out]) for decide in classifiers]
-        best = int(np.argmin([_wrong(found, self.labels[self.held_out]) for found in tried]))
+        """Of the classifier that errs least on documents held out; for the test, it has learned from all of them."""
+        tried = []
+        for decide in classifiers:
+            found = np.empty(len(self.labels))
+            for fold in range(FOLDS):
+                out, rest = self._of(fold)
+                found[out] = decide(train[rest], self.labels[rest], train[out])
+            tried.append(found)
+        best = int(np.argmin([_wrong(found, self.labels) for found in tried]))
         return Decisions(tried[best], classifiers[best](train, self.labels, test))
+
+    def least_error(self, train: Any, classifiers: Sequence[Classifier]) -> float:
+        """Of the classifier that errs least on the first part that is held out."""
+        out, rest = self._of(0)
+        return min(
+            _wrong(decide(train[rest], self.labels[rest], train[out]), self.labels[out]) for decide in classifiers
+        )
+
+    def _of(self, fold: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The documents that are held out, and the others."""
+        return np.flatnonzero(self.folds == fold), np.flatnonzero(self.folds != fold)
 
     def few(self, train: Any, test: Any, classifiers: Sequence[Classifier], count: int, seed: int) -> float:
         """The test error after `count` labels; the classifier is chosen by cross-validation over them."""
@@ -98,11 +135,24 @@ class Judge:
 
     def error_held_out(self, decisions: Decisions) -> float:
         """The part that is wrong, of documents held out."""
-        return _wrong(decisions.held_out, self.labels[self.held_out])
+        return _wrong(decisions.held_out, self.labels)
 
     def error(self, decisions: Decisions) -> float:
         """The part that is wrong, of test documents."""
         return _wrong(decisions.test, self._truth)
+
+
+def folds(groups: Sequence[Hashable], seed: int) -> NDArray[np.int64]:
+    """The part of each document: of about one size, drawn at random, and the same for all of a group."""
+    of_group: dict[Hashable, list[int]] = {}
+    for i, group in enumerate(groups):
+        of_group.setdefault(group, []).append(i)
+    found, sizes, members = np.empty(len(groups), dtype=np.int64), [0] * FOLDS, list(of_group.values())
+    for place in np.random.default_rng(seed).permutation(len(members)):
+        fold = sizes.index(min(sizes))
+        found[members[place]] = fold
+        sizes[fold] += len(members[place])
+    return found
 
 
 def _wrong(decisions: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
@@ -118,7 +168,8 @@ def logistic(strength: float) -> Classifier:
         from sklearn.preprocessing import StandardScaler
 
         regression = LogisticRegression(C=strength, solver="newton-cholesky", max_iter=100)
-        found = make_pipeline(StandardScaler(), regression).fit(train, labels).decision_function(other)
+        exact = [np.asarray(rows, dtype=np.float64) for rows in (train, other)]  # Newton's steps need it
+        found = make_pipeline(StandardScaler(), regression).fit(exact[0], labels).decision_function(exact[1])
         return np.asarray(found, dtype=np.float64)
 
     return decide

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paravec.errors import SourceError
+from paravec.estimator import ParagraphVector
 from paravec.experiments import bags, judging, protocols
 from paravec.experiments.data import Imdb
 from paravec.experiments.judging import Decisions, Judge
@@ -24,7 +25,7 @@ ALL = "logistic regression"  # on whole vectors
 FEW = (100, 1000, 10_000)  # labels
 QUICK = 500  # reviews of each kind: training and test, positive and negative, and without a label
 _SMALL = {"vector_size": 30, "epochs": 10}
-_MARKUP = {"strip_tags": True}  # reviews were pages: "<br />" is no word, for any method
+_PENALTIES = (5.0, 20.0, 60.0, 150.0)  # of inference
 _MAP = 2000  # documents on the map
 
 
@@ -43,18 +44,21 @@ class Seen:
 def sampled(data: Imdb, each: int) -> Imdb:
     """So many reviews of each kind."""
 
-    def some(texts: list[str], labels: Sequence[int | None]) -> tuple[list[str], list[Any]]:
+    def some(texts: Sequence[Any], labels: Sequence[int | None]) -> tuple[list[Any], list[Any]]:
         rows = [i for kind in (1, 0, None) for i in [i for i, y in enumerate(labels) if y == kind][:each]]
         return [texts[i] for i in rows], [labels[i] for i in rows]
 
-    return Imdb(*some(data.train, data.train_labels), *some(data.test, data.test_labels), complete=False)
+    films = some(data.films, data.train_labels)[0] if data.films else []
+    return Imdb(*some(data.train, data.train_labels), *some(data.test, data.test_labels), complete=False, films=films)
 
 
 def judge_of(data: Imdb) -> Judge:
     """Of the labels that there are; refuses data that have too few."""
     if not data.labelled:
         raise SourceError("no training review has a label")
-    return Judge([data.train_labels[i] or 0 for i in data.labelled], data.test_labels)
+    films = dict(enumerate(data.films))
+    groups = [films.get(i) or i for i in data.labelled]  # a review of no known film is alone
+    return Judge([data.train_labels[i] or 0 for i in data.labelled], data.test_labels, groups)
 
 
 class Task:
@@ -64,8 +68,13 @@ class Task:
         self.data = sampled(data, QUICK) if options.quick else data
         self.steps, self.options = steps, options
         self.labelled, self.judge = self.data.labelled, judge_of(self.data)
-        parts = self.data.train, self.data.train_labels, self.data.test, self.data.test_labels
-        self._told = {"documents": len(parts[0]) + len(parts[2]), "data": fingerprint(*parts), **_MARKUP}
+        parts = self.data.train, self.data.train_labels, self.data.test, self.data.test_labels, self.data.films
+        self._told = {
+            "documents": len(parts[0]) + len(parts[2]),
+            "data": fingerprint(*parts),
+            "folds": judging.FOLDS,
+            "strengths": judging.STRENGTHS,
+        }
         self._tokens: tuple[list[list[str]], list[list[str]]] | None = None
 
     def small(self, settings: dict[str, Any]) -> dict[str, Any]:
@@ -76,8 +85,7 @@ class Task:
     def tokens(self) -> tuple[list[list[str]], list[list[str]]]:
         """The words of training and test reviews."""
         if self._tokens is None:
-            train, test = ([words(text, **_MARKUP) for text in part] for part in (self.data.train, self.data.test))
-            self._tokens = train, test
+            self._tokens = [words(text) for text in self.data.train], [words(text) for text in self.data.test]
         return self._tokens
 
     def bag(self, name: str) -> Decisions:
@@ -122,12 +130,35 @@ class Task:
         ]
         return candidates[int(np.argmin(errors))]
 
+    def penalised(self, name: str, settings: dict[str, Any]) -> dict[str, Any]:
+        """The settings with the `infer_l2` that errs least on reviews that a model of its own has never seen."""
+        if self.options.quick:
+            return settings
+        of_model = whole(settings | {"engine": self.options.engine})
+        found: dict[str, float] = self.steps.step(
+            f"imdb, {name}, validation of infer_l2",
+            {**self._told, **of_model, "penalties": _PENALTIES},
+            lambda: self._errors_of_unseen(settings),
+        )
+        return settings | {"infer_l2": float(min(found, key=lambda penalty: found[penalty]))}
+
+    def _errors_of_unseen(self, settings: dict[str, Any]) -> dict[str, float]:
+        unseen = {self.labelled[i] for i in np.flatnonzero(self.judge.folds == 0)}
+        texts = self.data.train
+        chosen = settings | self.options.of_models | {"random_state": 0, "refit_documents": False}
+        estimator = ParagraphVector(**chosen).fit([text for i, text in enumerate(texts) if i not in unseen])
+        errors = {}
+        for penalty in _PENALTIES:
+            vectors = estimator.set_params(infer_l2=penalty).transform([texts[i] for i in self.labelled])
+            errors[str(penalty)] = self.judge.least_error(vectors, judging.on_vectors())
+        return errors
+
     def seen(self, name: str, settings: dict[str, Any], protocol: Protocol) -> list[Seen]:
         """All seeds of a model under a protocol."""
         return [self._seen(name, settings, protocol, seed) for seed in self.options.seeds]
 
     def _seen(self, name: str, settings: dict[str, Any], protocol: Protocol, seed: int) -> Seen:
-        of_model = whole(settings | _MARKUP | {"engine": self.options.engine})
+        of_model = whole(settings | {"engine": self.options.engine})
         told = {**self._told, **of_model, "protocol": protocol.value, "seed": seed}
         what = ", ".join(f"{key} {value}" for key, value in settings.items())
         found = self.steps.step(
@@ -139,7 +170,7 @@ class Task:
         return Seen(decisions=decisions, **found)
 
     def _looked_at(self, settings: dict[str, Any], protocol: Protocol, seed: int) -> dict[str, Any]:
-        chosen = settings | _MARKUP | self.options.of_models | {"random_state": seed}
+        chosen = settings | self.options.of_models | {"random_state": seed}
         found = protocols.vectors(self.data.train, self.labelled, self.data.test, protocol, chosen)
         decisions = {
             name: self.judge.decisions(found.train[:, part], found.test[:, part], judging.on_vectors())
