@@ -214,7 +214,7 @@ def test_a_run_has_every_row_and_goes_on_where_it_stopped(tmp_path, monkeypatch)
     assert methods[:3] == ["BoW (bnc)", "BoW (bΔt'c)", "LDA"]
     for protocol in ("inductive", "transductive", "unshuffled"):
         assert sum(f"Paragraph Vector, {protocol}" in method for method in methods) == 2
-    assert len(past.rows) == 11
+    assert len(past.rows) == 15
     titles = [each.title for each in observed]
     assert titles == ["DM, DBOW, and both", "How dm puts vectors together", "The window of dm", "Few labels",
                       "Time of inference", "A map of test reviews"]  # fmt: skip

@@ -10,7 +10,7 @@ from paravec.experiments.data import Imdb
 from paravec.experiments.judging import Decisions
 from paravec.experiments.options import Options
 from paravec.experiments.protocols import Protocol
-from paravec.experiments.reviews import ALL, Seen, Task
+from paravec.experiments.reviews import ALL, NETWORK, Seen, Task
 from paravec.experiments.steps import Steps
 from paravec.experiments.tables import Listing, Row, in_words, table
 
@@ -45,6 +45,7 @@ _PUBLISHED = {
     "WRRBM + BoW (bnc) (Dahl et al. 2012)": 10.77,
 }
 _NGRAMS = "naive-Bayes n-grams to 3"
+_MIXED = "a mixture of decisions"
 _PAPERS, _COSINES, _DOT = "the paper's model", "n-grams", "n-grams, dot product"
 
 
@@ -75,13 +76,13 @@ def _main(task: Task, paper: dict[Protocol, list[Seen]], settings: dict[str, Any
         Protocol.unshuffled: "the same, class by class; vectors of training",
     }
     for protocol, seen in paper.items():
-        for classifier in (ALL, "neural network"):
+        for classifier in (ALL, NETWORK):
             found = task.figure(_of(seen, classifier))
             error = 7.42 if protocol is Protocol.inductive and classifier != ALL else None
             rows.append(Row(f"Paragraph Vector, {protocol.value}, {classifier}", error, found, notes[protocol]))
     bag = task.bag("BoW (bnc)")
     mixed = [task.judge.mixed(each, bag) for each in _of(paper[Protocol.inductive], ALL)]
-    rows.append(Row("Paragraph Vector and BoW (bnc), inductive", None, task.figure(mixed), "a mixture of decisions"))
+    rows.append(Row("Paragraph Vector and BoW (bnc), inductive", None, task.figure(mixed), _MIXED))
     return table(
         "IMDB: is a review positive?",
         [
@@ -104,18 +105,22 @@ def _past(
     bag, rows = task.bag(_NGRAMS), []
     rows.append(Row(_NGRAMS, None, task.figure([bag]), "no Paragraph Vector"))
     for protocol in (Protocol.inductive, Protocol.transductive):
-        cosine, dot = (_of(past[name, protocol], ALL) for name in (_COSINES, _DOT))
-        both = _mixed(task, cosine, dot)
         found = {
-            "n-grams by cosine": cosine,
-            "n-grams by dot product": dot,
+            f"n-grams by {title}, {classifier}": _of(past[name, protocol], classifier)
+            for name, title in ((_COSINES, "cosine"), (_DOT, "dot product"))
+            for classifier in (ALL, NETWORK)
+        }
+        alone = len(found)
+        cosine, cosine_network, dot, dot_network = found.values()
+        both = _mixed(task, _mixed(task, cosine, cosine_network), _mixed(task, dot, dot_network))
+        found |= {
             "n-grams by both": both,
             "n-grams by both, and the paper's model": _mixed(task, both, _of(paper[protocol], ALL)),
             "n-grams by both, and naive-Bayes n-grams": _mixed(task, both, [bag] * len(both)),
         }
         rows += [
             Row(f"Paragraph Vector of {name}, {protocol.value}", None, task.figure(each), note)
-            for (name, each), note in zip(found.items(), ["", "", *["a mixture of decisions"] * 3], strict=True)
+            for (name, each), note in zip(found.items(), [*[""] * alone, *[_MIXED] * 3], strict=True)
         ]
     return table(
         "IMDB, past the paper",

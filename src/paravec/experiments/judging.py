@@ -201,4 +201,4 @@ def on_vectors() -> list[Classifier]:
 
 def networks(seed: int) -> list[Classifier]:
     """Networks of several decays."""
-    return [network(decay, seed) for decay in (1.0, 10.0, 30.0)]
+    return [network(decay, seed) for decay in (0.3, 1.0, 3.0, 10.0)]

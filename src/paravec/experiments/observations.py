@@ -148,7 +148,7 @@ def _sizes(task: Task) -> str:
 
 
 def _figure(task: Task, more: dict[str, Any]) -> Figure:
-    seen = task.seen("dm", task.small(_DM | more), Protocol.inductive)
+    seen = task.seen("dm", task.small(_DM | more), Protocol.inductive, network=False)
     return task.figure([one.decisions[ALL] for one in seen])
 
 
