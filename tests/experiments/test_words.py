@@ -48,10 +48,10 @@ def test_a_run_stands_beside_gensim_or_says_that_it_is_not_there(tmp_path, monke
     monkeypatch.setattr(words, "has_gensim", lambda: False)
     (found,) = words.run(texts, questions(), pairs, Steps(tmp_path), Options(seeds=(0, 1), n_jobs=1))
     assert [row[0] for row in found.rows] == [
-        "paravec, dm", "paravec, dm, 3 words on both sides", "gensim, dm",
+        "paravec, dm", "paravec, dm, 3 words on both sides", "paravec, dm, learning_rate=0.1", "gensim, dm",
         "paravec, dbow with words", "paravec, dbow with words, 3 words on both sides", "gensim, dbow with words",
     ]  # fmt: skip
-    assert found.rows[2][1] == "gensim is not installed"
+    assert found.rows[3][1] == "gensim is not installed"
     assert "100 % known" in found.rows[0][3]
     with pytest.raises(SourceError, match="no text"):
         words.run([], questions(), pairs, Steps(tmp_path), Options())
