@@ -90,9 +90,9 @@ def test_trees_that_nothing_can_be_learned_from_are_refused_before_any_work(name
 def test_settings_are_chosen_by_development_sentences_for_each_task(folder, tmp_path, monkeypatch):
     errors = {0.1: {"binary": 0.3, "fine": 0.5}, 1.0: {"binary": 0.2, "fine": 0.6}}
     monkeypatch.setattr(
-        sst._Task, "_of_bag", lambda self, method, settings, task, asked: errors[settings["alpha"]][task]
+        sst.Task, "_of_bag", lambda self, method, settings, task, asked: errors[settings["alpha"]][task]
     )
-    task = sst._Task(sst.split(read(folder)), [], Steps(tmp_path / "out"), Options())
+    task = sst.Task(sst.split(read(folder)), [], Steps(tmp_path / "out"), Options())
     assert task.chosen(sst.BAYES, [{"alpha": 0.1}, {"alpha": 1.0}]) == {
         "binary": {"alpha": 1.0},
         "fine": {"alpha": 0.1},

@@ -153,14 +153,14 @@ class Task:
             errors[str(penalty)] = self.judge.least_error(vectors, judging.on_vectors())
         return errors
 
-    def seen(self, name: str, settings: dict[str, Any], protocol: Protocol, *, network: bool = True) -> list[Seen]:
-        """All seeds of a model under a protocol; the paper's classifier, a network, takes long."""
-        return [self.seen_once(name, settings, protocol, seed, network=network) for seed in self.options.seeds]
+    def seen(self, name: str, settings: dict[str, Any], protocol: Protocol) -> list[Seen]:
+        """All seeds of a model under a protocol."""
+        return [self.seen_once(name, settings, protocol, seed) for seed in self.options.seeds]
 
     def seen_once(
         self, name: str, settings: dict[str, Any], protocol: Protocol, seed: int, *, network: bool = True
     ) -> Seen:
-        """One seed."""
+        """One seed; the paper's classifier, a network, takes long."""
         of_model = whole(settings | {"engine": self.options.engine})
         told = {**self._told, **of_model, "protocol": protocol.value, "seed": seed, "network": network}
         what = ", ".join(f"{key} {value}" for key, value in settings.items())

@@ -39,6 +39,7 @@ PAPER: dict[str, tuple[float, float] | None] = {  # binary, fine
     DBOW: None,
     REVIEWED: None,
 }
+METHODS = (BAYES, SVM, BIGRAMS, AVERAGE, DBOW, BOTH, REVIEWED)
 _WEIGHTS = (0.0001, 0.0003, 0.001, 0.01, 0.1)  # C of the logistic regression
 _PENALTIES = (5.0, 20.0, 60.0, 150.0)
 _PHRASES = {"vector_size": 400, "negative": 20}
@@ -138,12 +139,10 @@ def run(trees: Sst, steps: Steps, options: Options, reviews: Sequence[str] | Non
         reviews = None if reviews is None else reviews[:QUICK_REVIEWS]
     if reviews is not None and not len(reviews):
         raise SourceError("reviews is empty; give some texts, or leave it out")
-    task = _Task(split(trees), reviews or [], steps, options)
-    methods = [BAYES, SVM, BIGRAMS, AVERAGE, DBOW, BOTH, *([REVIEWED] if reviews else [])]
+    task = Task(split(trees), reviews or [], steps, options)
     chosen, tested = {}, {}
-    for method in methods:  # one by one: the last model that is tried is there to be tested
-        chosen[method] = task.chosen(method, candidates(method, options.quick))
-        tested[method] = task.tested(method, chosen[method])
+    for method in METHODS if reviews else METHODS[:-1]:
+        chosen[method], tested[method] = task.found(method)
     return [
         table(
             title,
@@ -164,7 +163,7 @@ def _some(trees: list[Tree]) -> list[Tree]:
     return trees[:: -(-len(trees) // QUICK_SENTENCES) or 1]
 
 
-class _Task:
+class Task:
     """One split, and the errors of methods on it."""
 
     def __init__(self, data: Split, reviews: Sequence[str], steps: Steps, options: Options) -> None:
@@ -186,6 +185,11 @@ class _Task:
         if self._reviews:
             text += f" The last row has {len(self._reviews):,} reviews besides, as documents without labels."
         return text
+
+    def found(self, method: str) -> tuple[dict[str, dict[str, Any]], dict[str, Figure]]:
+        """For each task the settings of a method that were chosen, and its test error."""
+        chosen = self.chosen(method, candidates(method, self._options.quick))
+        return chosen, self.tested(method, chosen)  # at once: the last model that was tried is there to be tested
 
     def chosen(self, method: str, tried: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """For each task the settings with the smallest error on the development sentences."""
