@@ -42,6 +42,7 @@ PAPER: dict[str, tuple[float, float] | None] = {  # binary, fine
 METHODS = (BAYES, SVM, BIGRAMS, AVERAGE, DBOW, BOTH, REVIEWED)
 _WEIGHTS = (0.0001, 0.0003, 0.001, 0.01, 0.1)  # C of the logistic regression
 _PENALTIES = (5.0, 20.0, 60.0, 150.0)
+_PAGES = {"strip_tags": True}  # what reviews were
 _PHRASES = {"vector_size": 400, "negative": 20}
 _SMALL = {"vector_size": 25, "epochs": 2, "infer_l2": 20.0, "C": 0.01}
 
@@ -61,10 +62,11 @@ def candidates(method: str, quick: bool) -> list[dict[str, Any]]:
             for window in (5, 8)
         ],
         REVIEWED: [
-            {"vector_size": 400, "ngrams": 2, "negative": 5, "epochs": 10},
-            {"vector_size": 500, "ngrams": 3, "negative": 5, "epochs": 20},
-            {"vector_size": 1000, "ngrams": 3, "negative": 5, "epochs": 20},
-            {"vector_size": 300, "ngrams": 2, "ngram_min_count": 5} | {"negative": 10, "sample": 1e-4, "epochs": 10},
+            {**_PAGES, "vector_size": 400, "ngrams": 2, "negative": 5, "epochs": 10},
+            {**_PAGES, "vector_size": 500, "ngrams": 3, "negative": 5, "epochs": 20},
+            {**_PAGES, "vector_size": 1000, "ngrams": 3, "negative": 5, "epochs": 20},
+            {**_PAGES, "vector_size": 300, "ngrams": 2, "ngram_min_count": 5}
+            | {"negative": 10, "sample": 1e-4, "epochs": 10},
         ],
     }
     if quick:
