@@ -56,6 +56,7 @@ class Changes {
   void take(Copies& copies) {
     count_ = copies.count;
     for (int64_t i = 0; i < count_; ++i) {
+      if (i + kAhead < count_) fetch(copies.ids[i + kAhead]);
       ids_[i] = copies.ids[i];
       visits_[i] = copies.visits[i];
       copies.places[ids_[i]] = -1;
@@ -70,6 +71,7 @@ class Changes {
   // Adds the changes of every n-th row, n being the number of threads. (The first rows are busier than the last.)
   void add(int thread, int threads, int64_t shares) const {
     for (int64_t i = 0; i < count_; ++i) {
+      if (i + threads * kAhead < count_ && ids_[i + threads * kAhead] % threads == thread) fetch(ids_[i + threads * kAhead]);
       if (ids_[i] % threads != thread) continue;
       const float weight = weight_of(visits_[i], static_cast<int>(shares));
       float* to = shared_.data + ids_[i] * shared_.stride;
@@ -79,7 +81,13 @@ class Changes {
   }
 
  private:
+  static constexpr int64_t kAhead = 4;
   float* rows() const { return static_cast<float*>(rows_.get()); }
+  // Rows lie anywhere: one that is needed soon is on its way meanwhile.
+  void fetch(int64_t id) const {
+    const float* row = shared_.data + id * shared_.stride;
+    for (int64_t j = 0; j < shared_.stride; j += kAlignment / 4) __builtin_prefetch(row + j, 1);
+  }
   Matrix shared_;
   int64_t count_ = 0;
   Room rows_;
