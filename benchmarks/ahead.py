@@ -117,13 +117,13 @@ def main() -> None:
             torch.cuda.empty_cache()  # others want it
         tell(f"{name}: done")
 
-    side_by_side(pieces, work, given.workers)
-    if failed.value:
-        raise SystemExit(f"{failed.value} pieces failed")
+    lost = side_by_side(pieces, work, given.workers)
+    if failed.value or lost:
+        raise SystemExit(f"{failed.value} pieces failed, and {lost} workers ended too soon")
 
 
-def side_by_side(pieces: Sequence[Piece], work: Callable[[Piece], None], workers: int) -> None:
-    """Each worker, a process, takes the next piece that nobody has taken."""
+def side_by_side(pieces: Sequence[Piece], work: Callable[[Piece], None], workers: int) -> int:
+    """Each worker, a process, takes the next piece that nobody has taken. Tells how many were killed."""
     fork = multiprocessing.get_context("fork")
     next_one = fork.Value("i", 0)
 
@@ -140,6 +140,7 @@ def side_by_side(pieces: Sequence[Piece], work: Callable[[Piece], None], workers
         each.start()
     for each in running:
         each.join()
+    return sum(bool(each.exitcode) for each in running)
 
 
 if __name__ == "__main__":

@@ -89,7 +89,7 @@ def _main(task: Task, paper: dict[Protocol, list[Seen]], settings: dict[str, Any
         [
             f"{len(task.data.train):,} training reviews, {len(task.labelled):,} of them with a label, and "
             f"{len(task.data.test):,} test reviews{'' if task.data.complete else ', which are not all'}. "
-            "What has to be chosen is chosen on a fifth of the labels. The "
+            "What has to be chosen is chosen on training labels, every fifth held out in turn, film by film. The "
             "paper's model: dm with nine words of context concatenated, and dbow, side by side.",
         ],
         rows,

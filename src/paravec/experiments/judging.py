@@ -16,7 +16,7 @@ from paravec.errors import SourceError
 FOLDS = 5  # parts of the labelled training documents, each of which is held out in turn
 LEAST_OF_A_CLASS = 20
 STRENGTHS = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 1.0)  # of what is learned against what it costs (C), for vectors
-_NETWORKS = 3
+NETWORKS, DECAYS = 3, (0.3, 1.0, 3.0, 10.0)  # whose mean is taken, and their weights' decay
 _SHARES = np.linspace(0, 1, 21)  # of the first of two in a mixture
 
 Classifier = Callable[[Any, NDArray[np.int64], Any], NDArray[np.float64]]
@@ -186,13 +186,13 @@ def network(decay: float, seed: int) -> Classifier:
         from sklearn.preprocessing import StandardScaler
 
         found = np.zeros(other.shape[0])
-        for one in range(_NETWORKS):
-            units = MLPClassifier((50,), alpha=decay, max_iter=20, random_state=_NETWORKS * seed + one)
+        for one in range(NETWORKS):
+            units = MLPClassifier((50,), alpha=decay, max_iter=20, random_state=NETWORKS * seed + one)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # twenty passes are meant
                 fitted = make_pipeline(StandardScaler(), units).fit(train, labels)
             chance = np.clip(fitted.predict_proba(other)[:, 1].astype(np.float64), 1e-9, 1 - 1e-9)
-            found += np.log(chance / (1 - chance)) / _NETWORKS
+            found += np.log(chance / (1 - chance)) / NETWORKS
         return found
 
     return decide
@@ -205,4 +205,4 @@ def on_vectors() -> list[Classifier]:
 
 def networks(seed: int) -> list[Classifier]:
     """Networks of several decays."""
-    return [network(decay, seed) for decay in (0.3, 1.0, 3.0, 10.0)]
+    return [network(decay, seed) for decay in DECAYS]

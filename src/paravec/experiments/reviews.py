@@ -162,7 +162,8 @@ class Task:
     ) -> Seen:
         """One seed; the paper's classifier, a network, takes long."""
         of_model = whole(settings | {"engine": self.options.engine})
-        told = {**self._told, **of_model, "protocol": protocol.value, "seed": seed, "network": network}
+        told = {**self._told, **of_model, "protocol": protocol.value, "seed": seed}
+        told["network"] = (judging.NETWORKS, judging.DECAYS) if network else ()
         what = ", ".join(f"{key} {value}" for key, value in settings.items())
         found = self.steps.step(
             f"imdb, {name}, {what}, {protocol.value}, seed {seed}",

@@ -24,8 +24,8 @@ _COMPLETE = {"train/pos": 12_500, "train/neg": 12_500, "train/unsup": 50_000, "t
 class Imdb:
     """Reviews, the positive ones first, then the negative and those without a label, each in the order of their names.
 
-    Labels are 1 (positive), 0, or None. Films are known by their number at IMDB: those of the training reviews, none of
-    which a test review is of.
+    Labels are 1 (positive), 0, or None. Films are known by their number at IMDB: those of the
+    training reviews. Test reviews are of others (but for one film of the official data).
     """
 
     train: list[str]
