@@ -21,6 +21,12 @@ from paravec.settings import Settings
 from paravec.sources import block
 from paravec.vocab import Vocabulary
 
+if find_spec("hypothesis"):  # tests of kernels do without
+    from hypothesis import settings
+
+    settings.register_profile("no clock", deadline=None)  # on a shared machine, anything may take long once
+    settings.load_profile("no clock")
+
 CHOICES = {
     "model": ["dbow", "dm"],
     "combine": ["concat", "mean", "sum"],

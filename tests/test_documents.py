@@ -146,7 +146,7 @@ def test_a_model_without_documents_takes_none(tmp_path):
             work(ParagraphVector.load(tmp_path / "model"))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.one_of(st.integers(1, 9), st.lists(st.integers(0, 40), max_size=3)), max_size=12))
 def test_adding_and_removing_is_what_a_list_does(steps):
     """Whatever is added (an integer: so many) and removed (a list of places), in any order."""

@@ -88,7 +88,7 @@ TABLES = st.integers(1, 4).flatmap(
 
 
 @pytest.mark.parametrize("binary", [False, True])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows=TABLES)
 def test_any_words_and_numbers_come_back_from_the_word2vec_format(tmp_path_factory, binary, rows):
     path = tmp_path_factory.mktemp("w") / "x"
@@ -179,7 +179,7 @@ def test_a_broken_file_is_refused_with_a_sentence(tmp_path, name):
         read_word_vectors(tmp_path / name)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(data=st.binary(max_size=60), binary=st.booleans())
 def test_any_bytes_are_read_or_refused(tmp_path_factory, data, binary):
     path = tmp_path_factory.mktemp("w") / "x"

@@ -29,7 +29,7 @@ TEXTS = ["the first", "", "dritte,\tZeile: äöü", 'two\nlines, "quoted"', "四
 KEYS = ["a", "b", "c", "ä", "e"]
 ROWS = [{"key": key, "text": text, "other": 1.5} for key, text in zip(KEYS, TEXTS, strict=True)]
 TOKENS = [["a", "b"], [], ["ä"]]
-anew = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+anew = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 
 
 def texts_of(source, **options):
