@@ -1,12 +1,12 @@
 """The long steps of the paper's experiments ahead of their report, side by side: a GPU fits, many cores judge.
 
-    python benchmarks/ahead.py DATA REPORT [--only imdb sst] [--engine gpu] [--workers 4] [--threads 2] [--until 500]
+    python benchmarks/ahead.py DATA REPORT [--only imdb sst] [--engine gpu] [--workers 4] [--turns 2]
 
 One after another, ``paravec reproduce all --data DATA -o REPORT --engine gpu`` does the same; what is done here is
 found there (each experiment with the engine that it was done with). Workers share the folder of steps, and take one
-piece of work after the other; who needs what another is at waits for it. No piece is begun after ``--until`` seconds.
-Neither matplotlib nor the libraries of the command line are needed; from a checkout with a built core,
-``PYTHONPATH=src`` is enough.
+piece of work after the other; who needs what another is at waits for it, and who fits a model of IMDB for a turn at
+the GPU. No piece is begun after ``--until`` seconds. Neither matplotlib nor the libraries of the command line are
+needed; from a checkout with a built core, ``PYTHONPATH=src`` is enough.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
@@ -38,9 +39,26 @@ def tell(line: str) -> None:
         print(f"{time.perf_counter() - _began:5.0f} s  {line}", flush=True)
 
 
-def of_imdb(texts: read.Imdb, steps: Steps, options: Options) -> list[Piece]:
-    """What others wait for comes first."""
-    task = reviews.Task(texts, steps, options)
+class Turn:
+    """So many processes at a time; who leaves keeps nothing of the GPU's memory."""
+
+    def __init__(self, at_a_time: int) -> None:
+        self._free = multiprocessing.get_context("fork").Semaphore(at_a_time)
+
+    def __enter__(self) -> None:
+        self._free.acquire()
+
+    def __exit__(self, *error: object) -> None:
+        gc.collect()
+        torch = sys.modules.get("torch")
+        if torch is not None and torch.cuda.is_initialized():
+            torch.cuda.empty_cache()
+        self._free.release()
+
+
+def of_imdb(texts: read.Imdb, steps: Steps, options: Options, turn: AbstractContextManager[object]) -> list[Piece]:
+    """What others wait for comes first, then what takes long."""
+    task = reviews.Task(texts, steps, options, turn)
 
     def seen(model: str, protocol: Protocol, seed: int) -> object:
         return task.seen_once(model, imdb.settings_of(task, model), protocol, seed)
@@ -55,13 +73,13 @@ def of_imdb(texts: read.Imdb, steps: Steps, options: Options) -> list[Piece]:
         if each != imdb.COSINE
     ]
     pieces += [(f"imdb: {each}", partial(task.bag, each)) for each in (imdb.NGRAMS, *imdb.BAGS)]
-    for seed in options.seeds:
-        pieces.append((f"imdb: bag of words, few labels {seed}", partial(task.few_of_bags, seed)))
-        pieces += [
-            (f"imdb: {model}, {protocol.value} {seed}", partial(seen, model, protocol, seed))
-            for model, protocols in imdb.MODELS.items()
-            for protocol in protocols
-        ]
+    pieces += [
+        (f"imdb: {model}, {protocol.value} {seed}", partial(seen, model, protocol, seed))
+        for model in sorted(imdb.MODELS, key=lambda model: model != imdb.COSINE)
+        for protocol in imdb.MODELS[model]
+        for seed in options.seeds
+    ]
+    pieces += [(f"imdb: bag of words, few labels {seed}", partial(task.few_of_bags, seed)) for seed in options.seeds]
     return pieces + [
         (f"imdb: dm {seed}", partial(observations.of_dm, task, settings, seed))
         for seed in options.seeds
@@ -88,6 +106,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a sample and small models")
     parser.add_argument("--workers", type=int, default=4)
     parser.add_argument("--threads", type=int, default=2, help="of each worker")
+    parser.add_argument("--turns", type=int, default=2, help="models of IMDB that are fitted at a time")
     parser.add_argument("--until", type=float, default=float("inf"), help="seconds after which nothing is begun")
     given = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(given.threads)
@@ -98,7 +117,7 @@ def main() -> None:
     if "sst" in given.only:
         pieces += of_sst(read.sst(place("sst", [given.data])), of_reviews.train, steps, options)
     if "imdb" in given.only:
-        pieces += of_imdb(of_reviews, steps, options)
+        pieces += of_imdb(of_reviews, steps, options, Turn(given.turns))
     gc.freeze()  # what is read is shared
     failed = multiprocessing.get_context("fork").Value("i", 0)
 
@@ -111,10 +130,6 @@ def main() -> None:
         except Exception:
             traceback.print_exc()
             failed.value += 1
-        gc.collect()
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.cuda.is_initialized():
-            torch.cuda.empty_cache()  # others want it
         tell(f"{name}: done")
 
     lost = side_by_side(pieces, work, given.workers)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from conftest import paravec
 from paravec import ParagraphVector, SourceError
@@ -53,6 +54,19 @@ def test_labels_held_out_are_not_learned_from():
     found = judge.decisions(noise, noise, [logistic(100.0)])
     assert judge.error_held_out(found) > 0.3
     assert judge.error(found) < 0.1
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_classifiers_side_by_side_say_the_same(sparse):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(2, size=300)
+    train, test = rng.normal(size=(300, 20)) + 0.3 * labels[:, None], rng.normal(size=(80, 20))
+    if sparse:
+        train, test = csr_matrix(train), csr_matrix(test)
+    classifiers = bags.METHODS["SVM-uni"].classifiers if sparse else [*on_vectors(), network(1.0, 0)]
+    alone, together = (Judge(labels, [0, 1] * 40, jobs=jobs).decisions(train, test, classifiers) for jobs in (1, 2))
+    np.testing.assert_allclose(alone.held_out, together.held_out, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(alone.test, together.test, rtol=1e-6, atol=1e-6)
 
 
 def test_documents_of_a_group_are_held_out_together():

@@ -72,7 +72,9 @@ class Judge:
         test_labels: Sequence[int],
         groups: Sequence[Hashable] | None = None,
         seed: int = 0,
+        jobs: int = 1,
     ) -> None:
+        self._jobs = jobs
         self.labels, self._truth = np.array(labels, dtype=np.int64), np.array(test_labels, dtype=np.int64)
         for name, some in (("training", self.labels), ("test", self._truth)):
             for label in (0, 1):
@@ -87,22 +89,30 @@ class Judge:
 
     def decisions(self, train: Any, test: Any, classifiers: Sequence[Classifier]) -> Decisions:
         """Of the classifier that errs least on documents held out; for the test, it has learned from all of them."""
-        tried = []
-        for decide in classifiers:
-            found = np.empty(len(self.labels))
-            for fold in range(FOLDS):
-                out, rest = self._of(fold)
-                found[out] = decide(train[rest], self.labels[rest], train[out])
-            tried.append(found)
+        tried = self._held_out(train, classifiers, range(FOLDS))
         best = int(np.argmin([_wrong(found, self.labels) for found in tried]))
         return Decisions(tried[best], classifiers[best](train, self.labels, test))
 
     def least_error(self, train: Any, classifiers: Sequence[Classifier]) -> float:
         """Of the classifier that errs least on the first part that is held out."""
-        out, rest = self._of(0)
-        return min(
-            _wrong(decide(train[rest], self.labels[rest], train[out]), self.labels[out]) for decide in classifiers
-        )
+        out, _ = self._of(0)
+        return min(_wrong(found[out], self.labels[out]) for found in self._held_out(train, classifiers, [0]))
+
+    def _held_out(
+        self, train: Any, classifiers: Sequence[Classifier], which: Sequence[int]
+    ) -> list[NDArray[np.float64]]:
+        """What classifiers say of some parts, each held out in turn: one process for each at a time, if there are."""
+        from joblib import Parallel, delayed, parallel_config
+
+        parts = [self._of(fold) for fold in which]
+        with parallel_config("loky", inner_max_num_threads=1 if self._jobs != 1 else None):
+            said = Parallel(self._jobs)(
+                delayed(_decided)(decide, train, self.labels, *part) for decide in classifiers for part in parts
+            )
+        found = np.zeros((len(classifiers), len(self.labels)))
+        for i, some in enumerate(said):
+            found[i // len(parts), parts[i % len(parts)][0]] = some
+        return list(found)
 
     def _of(self, fold: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The documents that are held out, and the others."""
@@ -141,6 +151,12 @@ class Judge:
     def error(self, decisions: Decisions) -> float:
         """The part that is wrong, of test documents."""
         return _wrong(decisions.test, self._truth)
+
+
+def _decided(
+    decide: Classifier, train: Any, labels: NDArray[np.int64], out: NDArray[np.int64], rest: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    return decide(train[rest], labels[rest], train[out])
 
 
 def folds(groups: Sequence[Hashable], seed: int) -> NDArray[np.int64]:

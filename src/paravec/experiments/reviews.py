@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,22 +53,24 @@ def sampled(data: Imdb, each: int) -> Imdb:
     return Imdb(*some(data.train, data.train_labels), *some(data.test, data.test_labels), complete=False, films=films)
 
 
-def judge_of(data: Imdb) -> Judge:
+def judge_of(data: Imdb, jobs: int = 1) -> Judge:
     """Of the labels that there are; refuses data that have too few."""
     if not data.labelled:
         raise SourceError("no training review has a label")
     films = dict(enumerate(data.films))
     groups = [films.get(i) or i for i in data.labelled]  # a review of no known film is alone
-    return Judge([data.train_labels[i] or 0 for i in data.labelled], data.test_labels, groups)
+    return Judge([data.train_labels[i] or 0 for i in data.labelled], data.test_labels, groups, jobs=jobs)
 
 
 class Task:
-    """The reviews, and what methods say of them."""
+    """The reviews, and what methods say of them. Who has a turn may use the engine."""
 
-    def __init__(self, data: Imdb, steps: Steps, options: Options) -> None:
+    def __init__(
+        self, data: Imdb, steps: Steps, options: Options, turn: AbstractContextManager[object] | None = None
+    ) -> None:
         self.data = sampled(data, QUICK) if options.quick else data
-        self.steps, self.options = steps, options
-        self.labelled, self.judge = self.data.labelled, judge_of(self.data)
+        self.steps, self.options, self._turn = steps, options, turn or nullcontext()
+        self.labelled, self.judge = self.data.labelled, judge_of(self.data, 1 if options.quick else options.n_jobs)
         parts = self.data.train, self.data.train_labels, self.data.test, self.data.test_labels, self.data.films
         self._told = {
             "documents": len(parts[0]) + len(parts[2]),
@@ -146,12 +149,12 @@ class Task:
         unseen = {self.labelled[i] for i in np.flatnonzero(self.judge.folds == 0)}
         texts = self.data.train
         chosen = settings | self.options.of_models | {"random_state": 0, "refit_documents": False}
-        estimator = ParagraphVector(**chosen).fit([text for i, text in enumerate(texts) if i not in unseen])
-        errors = {}
-        for penalty in _PENALTIES:
-            vectors = estimator.set_params(infer_l2=penalty).transform([texts[i] for i in self.labelled])
-            errors[str(penalty)] = self.judge.least_error(vectors, judging.on_vectors())
-        return errors
+        asked = [texts[i] for i in self.labelled]
+        with self._turn:
+            estimator = ParagraphVector(**chosen).fit([text for i, text in enumerate(texts) if i not in unseen])
+            vectors = [estimator.set_params(infer_l2=penalty).transform(asked) for penalty in _PENALTIES]
+        errors = [self.judge.least_error(each, judging.on_vectors()) for each in vectors]
+        return {str(penalty): error for penalty, error in zip(_PENALTIES, errors, strict=True)}
 
     def seen(self, name: str, settings: dict[str, Any], protocol: Protocol) -> list[Seen]:
         """All seeds of a model under a protocol."""
@@ -175,7 +178,8 @@ class Task:
 
     def _looked_at(self, settings: dict[str, Any], protocol: Protocol, seed: int, network: bool) -> dict[str, Any]:
         chosen = settings | self.options.of_models | {"random_state": seed}
-        found = protocols.vectors(self.data.train, self.labelled, self.data.test, protocol, chosen)
+        with self._turn:
+            found = protocols.vectors(self.data.train, self.labelled, self.data.test, protocol, chosen)
         decisions = {
             name: self.judge.decisions(found.train[:, part], found.test[:, part], judging.on_vectors())
             for name, part in _parts(Settings(**settings)).items()
