@@ -23,6 +23,8 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
+from joblib.externals.loky import get_reusable_executor
+
 from paravec.experiments import data as read
 from paravec.experiments import imdb, observations, reviews, sst
 from paravec.experiments.data.places import place
@@ -147,6 +149,7 @@ def side_by_side(pieces: Sequence[Piece], work: Callable[[Piece], None], workers
             with next_one.get_lock():
                 mine, next_one.value = next_one.value, next_one.value + 1
             if mine >= len(pieces):
+                get_reusable_executor().shutdown()  # joblib's own processes: a worker would wait for them
                 return
             work(pieces[mine])
 
