@@ -10,6 +10,7 @@ from paravec.experiments import sst
 from paravec.experiments.data import Sst
 from paravec.experiments.data import sst as read
 from paravec.experiments.options import Options
+from paravec.experiments.ordered import Ordered
 from paravec.experiments.steps import Steps
 from paravec.settings import Settings
 
@@ -99,6 +100,32 @@ def test_settings_are_chosen_by_development_sentences_for_each_task(folder, tmp_
     }
 
 
+def test_classes_in_order_are_tried_for_five_of_them_alone(folder, tmp_path, monkeypatch):
+    asked = []
+
+    def error(self, method, settings, seed, task, part):
+        asked.append((settings.get("classes"), task))
+        return 0.4 if "classes" in settings else 0.5
+
+    monkeypatch.setattr(sst.Task, "_of_vectors", error)
+    task = sst.Task(sst.split(read(folder)), [], Steps(tmp_path / "out"), Options())
+    apart, ordered = {"C": 1.0}, {"C": 1.0, "classes": "in order"}
+    assert task.chosen(sst.DBOW, [apart, ordered]) == {"binary": apart, "fine": ordered}
+    assert asked == [(None, "binary"), (None, "fine"), ("in order", "fine")]
+
+
+def test_steps_from_class_to_class_need_the_order_that_classes_have():
+    rng = np.random.default_rng(0)
+    better = rng.normal(size=4000)
+    features = better[:, None] * rng.normal(size=30) + 4 * rng.normal(size=(4000, 30))
+    labels = np.digitize(better, [-1, -0.3, 0.3, 1])
+    mixed_up = np.array([3, 0, 4, 1, 2])[labels]
+    right, wrong = (
+        Ordered(0.001).fit(features[:2000], y[:2000]).score(features[2000:], y[2000:]) for y in (labels, mixed_up)
+    )
+    assert right > wrong + 0.05
+
+
 def test_a_run_has_every_method_and_goes_on_where_it_stopped(folder, tmp_path):
     options, told = Options(seeds=(0, 1), quick=True, n_jobs=1), []
     reviews = ["a great and superb film", "awful , dire and dull"] * 20
@@ -142,5 +169,5 @@ def test_every_candidate_is_a_setting_that_models_take():
     for method in (sst.AVERAGE, sst.DBOW, sst.BOTH, sst.REVIEWED):
         for quick in (False, True):
             for settings in sst.candidates(method, quick):
-                given = {name: value for name, value in settings.items() if name != "C"}
+                given = {name: value for name, value in settings.items() if name not in ("C", "classes")}
                 Settings(**given)

@@ -44,6 +44,7 @@ _WEIGHTS = (0.0001, 0.0003, 0.001, 0.01, 0.1)  # C of the logistic regression
 _PENALTIES = (5.0, 20.0, 60.0, 150.0)
 _PAGES = {"strip_tags": True}  # what reviews were
 _PHRASES = {"vector_size": 400, "negative": 20}
+_ORDERED = {"classes": "in order"}  # for five of them, a logistic regression that knows it
 _SMALL = {"vector_size": 25, "epochs": 2, "infer_l2": 20.0, "C": 0.01}
 
 
@@ -72,7 +73,14 @@ def candidates(method: str, quick: bool) -> list[dict[str, Any]]:
     if quick:
         return [{**models[method][-1], **_SMALL}]
     penalties: list[dict[str, Any]] = [{}] if method == AVERAGE else [{"infer_l2": l2} for l2 in _PENALTIES]
-    return [{**model, **l2, "C": weight} for model in models[method] for l2 in penalties for weight in _WEIGHTS]
+    kinds: list[dict[str, Any]] = [{}, _ORDERED]
+    return [
+        {**model, **l2, "C": weight, **kind}
+        for model in models[method]
+        for l2 in penalties
+        for kind in kinds
+        for weight in _WEIGHTS
+    ]
 
 
 @dataclass(frozen=True)
@@ -195,11 +203,13 @@ class Task:
 
     def chosen(self, method: str, tried: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         """For each task the settings with the smallest error on the development sentences."""
-        found = [
-            self._step(method, settings, 0, f"development, {in_words(settings)}", self._data.dev, tuple(TASKS))
-            for settings in tried
-        ]
-        return {task: tried[int(np.argmin([errors[task] for errors in found]))] for task in TASKS}
+        found = []
+        for settings in tried:
+            tasks = ("fine",) if "classes" in settings else tuple(TASKS)
+            what = f"development, {in_words(settings)}"
+            found.append(self._step(method, settings, 0, what, self._data.dev, tasks))
+        errors = {task: [each.get(task, 1.0) for each in found] for task in TASKS}
+        return {task: tried[int(np.argmin(errors[task]))] for task in TASKS}
 
     def tested(self, method: str, settings: dict[str, dict[str, Any]]) -> dict[str, Figure]:
         """For each task the test error, of all seeds where a method has any."""
@@ -251,8 +261,10 @@ class Task:
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
+        from paravec.experiments.ordered import Ordered
+
         wanted = {**settings, "random_state": seed}
-        weight = wanted.pop("C")
+        weight, ordered = wanted.pop("C"), wanted.pop("classes", None)
         train = self._data.train
 
         def vectors() -> list[Any]:
@@ -262,8 +274,8 @@ class Task:
             return [model.transform(part.texts) for part in (train, asked)]
 
         learned, new = self._kept("vectors", (method, wanted, asked is self._data.test), vectors)
-        classifier = make_pipeline(StandardScaler(), LogisticRegression(C=weight, max_iter=3000))
-        return _error(classifier, learned, train, new, asked, task)
+        regression = Ordered(weight) if ordered else LogisticRegression(C=weight, max_iter=3000)
+        return _error(make_pipeline(StandardScaler(), regression), learned, train, new, asked, task)
 
     def _model(self, method: str, wanted: dict[str, Any]) -> ParagraphVector:
         """Fitted on the training phrases; once for settings that only differ in inference."""
