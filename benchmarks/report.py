@@ -4,6 +4,7 @@
 
 REPORT/steps holds the steps, and experiments are named with the engine they were run with. Nothing is run: a step that
 is missing is an error, so no GPU is needed. Without ``--data``'s texts no step can be told from that of other texts.
+REPORT/README.md is the report with REPORT/notes.md after it.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ def main() -> None:
     for run, engine in zip(prepared(list(engines), given.data), engines.values(), strict=True):
         listings += run(steps, Options(engine=engine))
     told = ", ".join(f"{engine} ({name})" for name, engine in engines.items())
-    print(report.write(given.report, "report", listings, steps, Options(engine=told)))
+    page = report.write(given.report, "report", listings, steps, Options(engine=told))
+    parts = [page.with_suffix(".md"), given.report / "notes.md"]
+    text = "\n".join(part.read_text(encoding="utf-8") for part in parts if part.exists())
+    (given.report / "README.md").write_text(text, encoding="utf-8")
+    print(page)
 
 
 if __name__ == "__main__":

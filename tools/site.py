@@ -11,7 +11,15 @@ import griffe
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
-OUTSIDE = ("README.md", "CHANGELOG.md", "benchmarks/README.md", "benchmarks/results/*.svg", "examples/*")
+OUTSIDE = (
+    "README.md",
+    "CHANGELOG.md",
+    "benchmarks/README.md",
+    "benchmarks/results/*.svg",
+    "results/README.md",
+    "results/*.svg",
+    "examples/*",
+)
 _LINK = re.compile(r"(\]\()([^)#\s]+)([^)]*\))")
 _ROLE = re.compile(r":(?:func|class|meth):`([^`]+)`")
 
