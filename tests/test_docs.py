@@ -18,7 +18,8 @@ import pytest
 from pages import DOCS, ROOT, blocks, run_blocks
 from paravec import ParagraphVector
 
-PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), ROOT / "examples/README.md", ROOT / "benchmarks/README.md"]
+ELSEWHERE = [ROOT / f"{folder}/README.md" for folder in ("examples", "benchmarks", "results")]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *ELSEWHERE]
 WITH_PYTHON = [page for page in PAGES if blocks(page, "python")]
 WITH_COMMANDS = [page for page in PAGES if blocks(page, "sh")]
 PHRASES = ("a moving story of two brothers", "strong and powerful film", "the plot is thin", "cats on mats")

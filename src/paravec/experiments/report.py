@@ -12,7 +12,7 @@ from paravec.experiments.steps import Steps, slug
 from paravec.experiments.tables import Listing
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 64rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; color: #222 }
 table { border-collapse: collapse; margin: 1rem 0 }
 th, td { border-bottom: 1px solid #ddd; padding: .3rem .8rem; text-align: left }
 .figures td + td { font-variant-numeric: tabular-nums }
