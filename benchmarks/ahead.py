@@ -126,13 +126,15 @@ def main() -> None:
     def work(piece: Piece) -> None:
         name, do = piece
         if time.perf_counter() - _began > given.until:
+            tell(f"{name}: not begun")
             return
         try:
             do()
         except Exception:
             traceback.print_exc()
             failed.value += 1
-        tell(f"{name}: done")
+        else:
+            tell(f"{name}: done")
 
     lost = side_by_side(pieces, work, given.workers)
     if failed.value or lost:
