@@ -90,12 +90,21 @@ def of_imdb(texts: read.Imdb, steps: Steps, options: Options, turn: AbstractCont
 
 
 def of_sst(trees: read.Sst, texts: Sequence[str], steps: Steps, options: Options) -> list[Piece]:
-    """A method a piece."""
+    """What is tried, a method and a seed a piece; then a method a piece."""
     data = sst.split(trees)
-    return [
-        (f"sst: {method}", partial(sst.Task(data, texts, steps, options).found, method))
-        for method in reversed(sst.METHODS)
+
+    def task() -> sst.Task:
+        return sst.Task(data, texts, steps, options)
+
+    pieces: list[Piece] = [
+        (
+            f"sst: {method} {seed}, development",
+            partial(task().tried, method, sst.candidates(method, options.quick), seed),
+        )
+        for method in reversed(sst.METHODS[sst.METHODS.index(sst.AVERAGE) :])
+        for seed in options.seeds
     ]
+    return pieces + [(f"sst: {method}", partial(task().found, method)) for method in reversed(sst.METHODS)]
 
 
 def main() -> None:

@@ -111,7 +111,18 @@ def test_classes_in_order_are_tried_for_five_of_them_alone(folder, tmp_path, mon
     task = sst.Task(sst.split(read(folder)), [], Steps(tmp_path / "out"), Options())
     apart, ordered = {"C": 1.0}, {"C": 1.0, "classes": "in order"}
     assert task.chosen(sst.DBOW, [apart, ordered]) == {"binary": apart, "fine": ordered}
-    assert asked == [(None, "binary"), (None, "fine"), ("in order", "fine")]
+    assert asked == [(None, "binary"), (None, "fine"), ("in order", "fine")] * 3  # seeds
+
+
+def test_the_mean_of_all_seeds_chooses(folder, tmp_path, monkeypatch):
+    errors = {0.1: [0.1, 0.6, 0.6], 1.0: [0.4, 0.4, 0.4]}  # the first is best by its first seed alone
+    monkeypatch.setattr(
+        sst.Task, "_of_vectors", lambda self, method, settings, seed, task, part: errors[settings["C"]][seed]
+    )
+    data, tried = sst.split(read(folder)), [{"C": 0.1}, {"C": 1.0}]
+    for seeds, best in (((0,), 0.1), ((0, 1, 2), 1.0)):
+        task = sst.Task(data, [], Steps(tmp_path / "out"), Options(seeds=seeds))
+        assert task.chosen(sst.DBOW, tried) == {name: {"C": best} for name in sst.TASKS}
 
 
 def test_steps_from_class_to_class_need_the_order_that_classes_have():

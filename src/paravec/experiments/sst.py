@@ -202,18 +202,28 @@ class Task:
         return chosen, self.tested(method, chosen)  # at once: the last model that was tried is there to be tested
 
     def chosen(self, method: str, tried: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-        """For each task the settings with the smallest error on the development sentences."""
-        found = []
-        for settings in tried:
-            tasks = ("fine",) if "classes" in settings else tuple(TASKS)
-            what = f"development, {in_words(settings)}"
-            found.append(self._step(method, settings, 0, what, self._data.dev, tasks))
-        errors = {task: [each.get(task, 1.0) for each in found] for task in TASKS}
+        """For each task the settings with the smallest error on the development sentences, the mean of all seeds."""
+        found = [self.tried(method, tried, seed) for seed in self._seeds(method)]
+        errors = {task: np.mean([[each.get(task, 1.0) for each in of_seed] for of_seed in found], 0) for task in TASKS}
         return {task: tried[int(np.argmin(errors[task]))] for task in TASKS}
+
+    def tried(self, method: str, tried: Sequence[dict[str, Any]], seed: int) -> list[dict[str, float]]:
+        """For each of the settings the errors on the development sentences, of the tasks that it is for."""
+        return [
+            self._step(
+                method,
+                settings,
+                seed,
+                f"development, seed {seed}, {in_words(settings)}",
+                self._data.dev,
+                ("fine",) if "classes" in settings else tuple(TASKS),
+            )
+            for settings in tried
+        ]
 
     def tested(self, method: str, settings: dict[str, dict[str, Any]]) -> dict[str, Figure]:
         """For each task the test error, of all seeds where a method has any."""
-        seeds = self._options.seeds if method in (AVERAGE, DBOW, BOTH, REVIEWED) else (0,)
+        seeds = self._seeds(method)
         found = {
             (task, seed): self._step(
                 method, settings[task], seed, f"{task}, test, seed {seed}", self._data.test, (task,)
@@ -225,6 +235,9 @@ class Task:
             task: figure([found[task, seed][task] for seed in seeds], len(self._data.test.of(task)[0]))
             for task in TASKS
         }
+
+    def _seeds(self, method: str) -> tuple[int, ...]:
+        return self._options.seeds if method in (AVERAGE, DBOW, BOTH, REVIEWED) else (0,)
 
     def _step(
         self, method: str, settings: dict[str, Any], seed: int, what: str, asked: Part, tasks: tuple[str, ...]
