@@ -51,6 +51,14 @@ def test_an_epochs_order_visits_every_document_once(seed, count):
     assert sorted(draws.document_order(seed, 3, False, count)) == list(range(count))
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 8, 100, 4097])
+@pytest.mark.parametrize(("seed", "epoch", "dm"), [(0, 0, False), (2**63 - 1, 7, True)])
+def test_core_and_definition_visit_documents_in_the_same_order(seed, epoch, dm, count):
+    order = np.full(count, -1, dtype=np.int64)
+    _core.fill_order(seed, epoch, dm, order)
+    assert np.array_equal(order, draws.document_order(seed, epoch, dm, count))
+
+
 @given(st.integers(0, 2**64 - 1), st.integers(0, 200))
 def test_targets_are_shuffled_without_loss(document, count):
     assert sorted(draws.shuffle((1, 2), document, count)) == list(range(count))

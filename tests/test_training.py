@@ -13,9 +13,10 @@ import pytest
 
 from conftest import combinations, documents, make_case, name_of
 from paravec import DivergedError, ParagraphVector, training
-from paravec.engines.base import Pass
+from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import CpuEngine
 from paravec.settings import Settings
+from paravec.vocab import Vocabulary
 
 UNEVEN = [1, 2000, 3, 1, 1, 500, 2, 7] * 30 + [1] * 100
 SOME = (1, 2, 3, 5, 8, 13, 21, 34, 70, 12, 4)
@@ -88,6 +89,14 @@ def test_the_learning_rate_falls_in_a_straight_line_over_tokens():
     lengths = np.array([1, 3, 6])
     assert np.allclose(training.rates(settings, architecture, 0, lengths), [1.0, 0.95, 0.8])
     assert np.allclose(training.rates(settings, architecture, 1, lengths), [0.5, 0.45, 0.3])
+
+
+@pytest.mark.parametrize(("documents", "ends"), [(4, [4]), (7, [4, 7]), (13, [5, 9, 13]), (16, [4, 8, 12, 16])])
+def test_an_epoch_is_cut_into_slices_of_about_the_same_work(documents, ends, monkeypatch):
+    architecture = Settings(vector_size=10, negative=4).architectures()[0]
+    tables = Tables.of(architecture, Vocabulary.of_words(["a", "b"], np.array([2, 1])), 0.0)
+    monkeypatch.setattr("paravec.training._WORK_OF_A_SLICE", 5 * 10 * 400)  # four documents of 100 words
+    assert training.slice_ends(architecture, tables, np.full(documents, 100)) == ends
 
 
 def test_the_loss_is_true_and_falls(python_docs):

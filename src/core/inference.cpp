@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "buffers.hpp"
+#include "draws.hpp"
 #include "lbfgs.hpp"
 
 namespace paravec {

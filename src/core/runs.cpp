@@ -34,10 +34,12 @@ void Runs::documents(int64_t run, std::vector<Document>& out) const {
   }
 }
 
-float weight_of(int64_t visits, int learners) {
-  if (visits == 0) return 1.0f;
-  const double left = std::exp(-static_cast<double>(visits) / kManyVisits);
-  return static_cast<float>((1.0 - std::pow(left, learners)) / (learners * (1.0 - left)));
+Weights::Weights(int learners) {
+  weights_[0] = 1.0f;
+  for (int64_t visits = 1; visits <= kMostVisits; ++visits) {
+    const double left = std::exp(-static_cast<double>(visits) / kManyVisits);
+    weights_[visits] = static_cast<float>((1.0 - std::pow(left, learners)) / (learners * (1.0 - left)));
+  }
 }
 
 }  // namespace paravec

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -35,6 +37,14 @@ class Runs {
 // What part of its change to a row one of several learners adds. A row goes a part of the rest of its way at every visit. If
 // `left` is the part that is left after the visits of one learner, left^n is after those of n, one after another; and that
 // is how far the sum of their changes, each from the same start, may go. Few visits: all of it; many: the mean.
-float weight_of(int64_t visits, int learners);
+class Weights {
+ public:
+  explicit Weights(int learners);
+  float of(int64_t visits) const { return weights_[std::min<int64_t>(visits, kMostVisits)]; }
+
+ private:
+  static constexpr int64_t kMostVisits = 2047;  // nothing is left after fewer, as doubles go
+  std::array<float, kMostVisits + 1> weights_;
+};
 
 }  // namespace paravec

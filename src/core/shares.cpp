@@ -1,6 +1,7 @@
 #include "shares.hpp"
 
 #include <algorithm>
+#include <array>
 #include <barrier>
 #include <cstdlib>
 #include <memory>
@@ -47,41 +48,51 @@ class OwnCopies {
   std::vector<int32_t> places_, ids_;
 };
 
-// The changes that a run has made to the rows of one matrix.
+// The changes that a run has made to the rows of one matrix; for several threads in parts. Every n-th row is in the same one, so
+// that busy rows (the first) are in all of them.
 class Changes {
  public:
-  Changes(const Matrix& shared, int64_t most) : shared_(shared), rows_(room(shared, most)), ids_(most), visits_(most) {}
+  Changes(const Matrix& shared, int64_t most, int threads)
+      : shared_(shared), parts_(threads > 1 ? kMostParts : 1), rows_(room(shared, most)), ids_(most), visits_(most) {}
 
   // Takes over what a thread has learned on its copies, and empties them.
   void take(Copies& copies) {
-    count_ = copies.count;
-    for (int64_t i = 0; i < count_; ++i) {
-      if (i + kAhead < count_) fetch(copies.ids[i + kAhead]);
-      ids_[i] = copies.ids[i];
-      visits_[i] = copies.visits[i];
-      copies.places[ids_[i]] = -1;
-      float* change = rows() + i * shared_.stride;
+    ends_.fill(0);
+    for (int64_t i = 0; i < copies.count; ++i) ++ends_[part_of(copies.ids[i]) + 1];
+    for (int part = 0; part < parts_; ++part) ends_[part + 1] += ends_[part];
+    Ends next = ends_;
+    for (int64_t i = 0; i < copies.count; ++i) {
+      if (i + kAhead < copies.count) fetch(copies.ids[i + kAhead]);
+      const int32_t id = copies.ids[i];
+      const int64_t place = next[part_of(id)]++;
+      ids_[place] = id;
+      visits_[place] = copies.visits[i];
+      copies.places[id] = -1;
+      float* change = rows() + place * shared_.stride;
       const float* now = copies.rows + i * shared_.stride;
-      const float* before = shared_.data + ids_[i] * shared_.stride;
+      const float* before = shared_.data + id * shared_.stride;
       for (int64_t j = 0; j < shared_.stride; ++j) change[j] = now[j] - before[j];
     }
     copies.count = 0;
   }
 
-  // Adds the changes of every n-th row, n being the number of threads. (The first rows are busier than the last.)
-  void add(int thread, int threads, int64_t shares) const {
-    for (int64_t i = 0; i < count_; ++i) {
-      if (i + threads * kAhead < count_ && ids_[i + threads * kAhead] % threads == thread) fetch(ids_[i + threads * kAhead]);
-      if (ids_[i] % threads != thread) continue;
-      const float weight = weight_of(visits_[i], static_cast<int>(shares));
-      float* to = shared_.data + ids_[i] * shared_.stride;
-      const float* change = rows() + i * shared_.stride;
-      for (int64_t j = 0; j < shared_.stride; ++j) to[j] += weight * change[j];
-    }
+  // Adds the changes of the parts that are this thread's.
+  void add(int thread, int threads, const Weights& weights) const {
+    for (int part = thread; part < parts_; part += threads)
+      for (int64_t i = ends_[part]; i < ends_[part + 1]; ++i) {
+        if (i + kAhead < ends_[part + 1]) fetch(ids_[i + kAhead]);
+        const float weight = weights.of(visits_[i]);
+        float* to = shared_.data + ids_[i] * shared_.stride;
+        const float* change = rows() + i * shared_.stride;
+        for (int64_t j = 0; j < shared_.stride; ++j) to[j] += weight * change[j];
+      }
   }
 
  private:
   static constexpr int64_t kAhead = 4;
+  static constexpr int kMostParts = 64;
+  using Ends = std::array<int64_t, kMostParts + 1>;
+  int part_of(int32_t id) const { return id & (parts_ - 1); }  // their number is a power of two
   float* rows() const { return static_cast<float*>(rows_.get()); }
   // Rows lie anywhere: one that is needed soon is on its way meanwhile.
   void fetch(int64_t id) const {
@@ -89,7 +100,8 @@ class Changes {
     for (int64_t j = 0; j < shared_.stride; j += kAlignment / 4) __builtin_prefetch(row + j, 1);
   }
   Matrix shared_;
-  int64_t count_ = 0;
+  int parts_;
+  Ends ends_{};  // of the parts, in ids and rows; the first begins at 0
   Room rows_;
   std::vector<int32_t> ids_;
   std::vector<int64_t> visits_;
@@ -109,10 +121,12 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
   const int64_t most_outputs = std::min(n_outputs, steps * rows_a_step), most_words = std::min(n_words, runs.longest() + 1);
   std::vector<Changes> outputs, words;
   for (int64_t s = 0; s < shares; ++s) {
-    outputs.emplace_back(p.outputs, most_outputs);
-    words.emplace_back(p.words, most_words);
+    outputs.emplace_back(p.outputs, most_outputs, threads);
+    words.emplace_back(p.words, most_words, threads);
   }
   tallies.assign(runs.count(), {0.0, 1.0, 0});
+  const int64_t last = runs.count() ? (runs.count() - 1) % shares + 1 : 1;
+  const Weights of_all(static_cast<int>(shares)), of_last(static_cast<int>(last));
 
   int64_t first = 0, next = 0;  // the run that begins the present shift, and the next one to take
   bool done = runs.count() == 0;
@@ -154,10 +168,11 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
         tallies[run] = w.tally;
       }
       trained.arrive_and_wait();
+      const Weights& weights = end - first == shares ? of_all : of_last;
       if (!stop.raised())
         for (int64_t s = 0; s < end - first; ++s) {
-          outputs[s].add(thread, threads, end - first);
-          words[s].add(thread, threads, end - first);
+          outputs[s].add(thread, threads, weights);
+          words[s].add(thread, threads, weights);
         }
       merged.arrive_and_wait();
     }

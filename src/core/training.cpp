@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "buffers.hpp"
+#include "draws.hpp"
 #include "shares.hpp"
 
 namespace paravec {
@@ -13,6 +14,10 @@ namespace {
 
 // Copies are merged between runs, and would be old if those were few.
 constexpr int64_t kRunsOfAThread = 4, kRunsOfThreads = 16;
+
+// Bytes of the busiest rows of U of which each thread has a copy; of W a quarter. The more threads write to the same rows, the
+// more rows are worth it.
+int64_t copied_by(int threads) { return threads == 1 ? 0 : threads < 8 ? 1 << 20 : 1 << 21; }
 
 // Adds a part of what this thread changed to the shared numbers, and takes those over.
 void merge_row(float* shared, float* mine, float* before, int64_t count, float weight) {
@@ -26,7 +31,7 @@ void merge_row(float* shared, float* mine, float* before, int64_t count, float w
 // Rows are locked block by block, and every thread begins at another one.
 class Merger {
  public:
-  explicit Merger(int threads) : threads_(threads) {}
+  explicit Merger(int threads) : threads_(threads), weights_(threads) {}
 
   void merge(const Matrix& shared, const Copies& copies, int thread) {
     for (int64_t turn = 0; turn < kBlocks; ++turn) {
@@ -34,8 +39,7 @@ class Merger {
       const std::lock_guard<std::mutex> lock(locks_[block]);
       for (int64_t row = copies.count * block / kBlocks; row < copies.count * (block + 1) / kBlocks; ++row) {
         const int64_t at = row * shared.stride;
-        const float weight = weight_of(copies.visits[row], threads_);
-        merge_row(shared.data + at, copies.rows + at, copies.before + at, shared.stride, weight);
+        merge_row(shared.data + at, copies.rows + at, copies.before + at, shared.stride, weights_.of(copies.visits[row]));
         copies.visits[row] = 0;
       }
     }
@@ -44,6 +48,7 @@ class Merger {
  private:
   static constexpr int64_t kBlocks = 64;
   int threads_;
+  Weights weights_;
   std::mutex locks_[kBlocks];
 };
 
@@ -99,7 +104,7 @@ std::vector<Leaf> leaves_of(const Tables& tables) {
 bool train_freely(const Kernels& kernels, const Task& task, const Runs& runs, int threads, StopFlag& stop,
                   const std::function<bool()>& interrupted, std::vector<Tally>& tallies) {
   const int64_t path = longest_path(task.tables);
-  const int64_t copied = threads > 1 && task.architecture.output != Output::Softmax ? kCopied : 0;
+  const int64_t copied = task.architecture.output != Output::Softmax ? copied_by(threads) : 0;
   Dealer dealer(runs.count(), 1);
   Merger outputs(threads), words(threads);
   tallies.resize(threads);
@@ -124,22 +129,6 @@ bool train_freely(const Kernels& kernels, const Task& task, const Runs& runs, in
 }
 
 }  // namespace
-
-Key stream(uint64_t seed, Purpose purpose, uint32_t epoch, bool dm) {
-  uint32_t c[4] = {purpose, epoch, dm ? 1u : 0u, 0u};
-  Key key = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t first = static_cast<uint64_t>(c[0]) * 0xD2511F53u;
-    const uint64_t second = static_cast<uint64_t>(c[2]) * 0xCD9E8D57u;
-    c[0] = static_cast<uint32_t>(second >> 32) ^ c[1] ^ key.low;
-    c[2] = static_cast<uint32_t>(first >> 32) ^ c[3] ^ key.high;
-    c[1] = static_cast<uint32_t>(second);
-    c[3] = static_cast<uint32_t>(first);
-    key.low += 0x9E3779B9u;
-    key.high += 0xBB67AE85u;
-  }
-  return {c[0], c[1]};
-}
 
 double total(const Tally& tally) { return tally.linear - std::log(tally.product); }
 

@@ -14,9 +14,6 @@ struct Result {
   bool interrupted;
 };
 
-// The key of one stream of draws.
-Key stream(uint64_t seed, Purpose purpose, uint32_t epoch, bool dm);
-
 // The sum of the objective.
 double total(const Tally& tally);
 

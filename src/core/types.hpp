@@ -23,7 +23,6 @@ enum Purpose : uint32_t {
 constexpr int kAlignment = 64;  // rows of U and W start on a cache line ...
 constexpr int kRowMultiple = 16;  // ... so their length is a multiple of this many floats, the rest zero
 constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple of this
-constexpr int64_t kCopied = 1 << 20;  // bytes of the busiest rows of U of which each of several threads has a copy; of W a quarter
 constexpr int64_t kNear = 1 << 16;  // numbers of the busiest rows of U, which need not be fetched ahead
 constexpr int kTogether = 4;  // documents that learn together
 constexpr int kMostWays = 32;  // of one document through the tree, learned together; a power of two

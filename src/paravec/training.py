@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from paravec import draws
+from paravec import _core
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.engines.base import Engine, Pass, Tables
@@ -134,7 +134,8 @@ class Training:
 
     def _epoch(self, watch: Watch | None) -> None:
         state, architecture = self.state, self.model.architecture
-        order = draws.document_order(self._seed, state.epoch, architecture.is_dm, len(self._corpus))
+        order = np.empty(len(self._corpus), dtype=np.int64)
+        _core.fill_order(self._seed, state.epoch, architecture.is_dm, order)
         if self._held_out is not None:
             order = order[~self._held_out.mask[order]]
         lengths = self._corpus.lengths[order]
@@ -235,5 +236,6 @@ def slice_ends(architecture: Architecture, tables: Tables, lengths: NDArray[np.i
         rows = 1 + architecture.negative if architecture.output == "negative" else tables.n_targets.bit_length()
     steps = 1 + architecture.slots if architecture.train_words else 1
     words = max(1, _WORK_OF_A_SLICE // (rows * steps * architecture.width))
-    number = (np.cumsum(lengths) - lengths) // words
+    total = int(lengths.sum())
+    number = (np.cumsum(lengths) - lengths) * max(1, round(total / words)) // max(1, total)
     return [*(np.flatnonzero(np.diff(number)) + 1).tolist(), len(lengths)]

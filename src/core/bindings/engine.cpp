@@ -1,5 +1,6 @@
 // Training, inference and scores.
 #include "../dispatch.hpp"
+#include "../draws.hpp"
 #include "../inference.hpp"
 #include "../training.hpp"
 #include "common.hpp"
@@ -141,6 +142,11 @@ void fill_uniform(uint64_t seed, uint32_t purpose, bool dm, Table<float> out, co
   chosen.uniform(key, 0, rows, columns, m.data, m.stride);
 }
 
+void fill_order(uint64_t seed, uint32_t epoch, bool dm, Array<int64_t> out) {
+  nb::gil_scoped_release release;
+  document_order(seed, epoch, dm, out.data(), static_cast<int64_t>(out.shape(0)));
+}
+
 }  // namespace
 
 void bind_engine(nb::module_& m) {
@@ -191,6 +197,7 @@ void bind_engine(nb::module_& m) {
   m.def("score", &score_all, "architecture"_a, "arrays"_a, "tokens"_a, "offsets"_a, "how"_a, "vectors"_a, "threads"_a,
         "kernels"_a = "");
   m.def("fill_uniform", &fill_uniform, "seed"_a, "purpose"_a, "dm"_a, "out"_a, "kernels"_a = "");
+  m.def("fill_order", &fill_order, "seed"_a, "epoch"_a, "dm"_a, "out"_a.noconvert());
   m.def("available_kernels", &available_kernels);
   m.attr("ROW_MULTIPLE") = kRowMultiple;
   m.attr("ALIGNMENT") = kAlignment;

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+#include "types.hpp"
+
+namespace paravec {
+
+// The key of one stream of draws; paravec/draws.py is its definition.
+Key stream(uint64_t seed, Purpose purpose, uint32_t epoch, bool dm);
+
+// The order in which an epoch visits its documents: sorted by a number drawn for each.
+void document_order(uint64_t seed, uint32_t epoch, bool dm, int64_t* order, int64_t count);
+
+}  // namespace paravec
