@@ -101,7 +101,7 @@ def of_sst(trees: read.Sst, texts: Sequence[str], steps: Steps, options: Options
             f"sst: {method} {seed}, development",
             partial(task().tried, method, sst.candidates(method, options.quick), seed),
         )
-        for method in reversed(sst.METHODS[sst.METHODS.index(sst.AVERAGE) :])
+        for method in reversed(sst.SEEDED)
         for seed in options.seeds
     ]
     return pieces + [(f"sst: {method}", partial(task().found, method)) for method in reversed(sst.METHODS)]

@@ -39,7 +39,8 @@ PAPER: dict[str, tuple[float, float] | None] = {  # binary, fine
     DBOW: None,
     REVIEWED: None,
 }
-METHODS = (BAYES, SVM, BIGRAMS, AVERAGE, DBOW, BOTH, REVIEWED)
+SEEDED = (AVERAGE, DBOW, BOTH, REVIEWED)  # what has a seed: classifiers of vectors, where the others are of bags
+METHODS = (BAYES, SVM, BIGRAMS, *SEEDED)
 _WEIGHTS = (0.0001, 0.0003, 0.001, 0.01, 0.1)  # C of the logistic regression
 _PENALTIES = (5.0, 20.0, 60.0, 150.0)
 _PAGES = {"strip_tags": True}  # what reviews were
@@ -237,12 +238,12 @@ class Task:
         }
 
     def _seeds(self, method: str) -> tuple[int, ...]:
-        return self._options.seeds if method in (AVERAGE, DBOW, BOTH, REVIEWED) else (0,)
+        return self._options.seeds if method in SEEDED else (0,)
 
     def _step(
         self, method: str, settings: dict[str, Any], seed: int, what: str, asked: Part, tasks: tuple[str, ...]
     ) -> dict[str, float]:
-        in_bags = method in (BAYES, SVM, BIGRAMS)
+        in_bags = method not in SEEDED
         of_method = settings if in_bags else whole(settings | {"engine": self._options.engine})
         told = {"method": method, "seed": seed, **self._told, **of_method}
         if method == REVIEWED:
