@@ -2,7 +2,7 @@
 // it visits, in their order. roofline.py compiles and runs it.
 //
 //   roofline fma
-//   roofline rows ROW_FLOATS N_ROWS THREADS IDS      (IDS: a file of int32)
+//   roofline rows ROW_FLOATS N_ROWS THREADS LEARNING IDS      (the part of rows that learn; a file of int32)
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -32,23 +32,31 @@ static void multiply_adds() {
   std::printf("%.4f\n", 16.0 * 10 * rounds / since(began) / 1e9);
 }
 
-// Every row that is visited gets a little added, with the next ones fetched ahead. As in training, a thread has copies of the
-// first megabyte, or threads would wait for each other.
-static void visit(float* table, int64_t n_rows, int64_t row, const int32_t* ids, int64_t count) {
+// Every row that is visited is read, and of the given part of them each gets a little added, with the next ones fetched ahead.
+// As in training, a thread has copies of the first megabyte, or threads would wait for each other.
+static void visit(float* table, int64_t n_rows, int64_t row, const int32_t* ids, int64_t count, double learning) {
   constexpr int64_t kAhead = 8, kCopied = 1 << 20;
   const int64_t n_copies = kCopied / (4 * row) < n_rows ? kCopied / (4 * row) : n_rows;
   float* copies = static_cast<float*>(std::aligned_alloc(64, kCopied));
   std::memset(copies, 0, kCopied);
   const auto place = [=](int32_t id) { return (id < n_copies ? copies : table) + id * row; };
   const Vec little = Vec{} + 1e-6f;
+  Vec total = {};
+  double turn = 0.0;
   for (int64_t i = 0; i < count; ++i) {
     float* at = place(ids[i]);
     const float* next = place(ids[i + kAhead < count ? i + kAhead : i]);
+    turn += learning;
+    const bool learns = turn >= 1.0;
+    turn -= learns;
     for (int64_t j = 0; j < row; j += 16) {
       __builtin_prefetch(next + j, 1);
-      *reinterpret_cast<Vec*>(at + j) += little;
+      Vec* numbers = reinterpret_cast<Vec*>(at + j);
+      total += *numbers;
+      if (learns) *numbers += little;
     }
   }
+  asm volatile("" : "+x"(total));
   std::free(copies);
 }
 
@@ -57,9 +65,10 @@ int main(int argc, char** argv) {
     multiply_adds();
     return 0;
   }
-  if (argc != 6) return 2;
+  if (argc != 7) return 2;
   const int64_t row = std::atoll(argv[2]), n_rows = std::atoll(argv[3]), threads = std::atoll(argv[4]);
-  std::FILE* file = std::fopen(argv[5], "rb");
+  const double learning = std::atof(argv[5]);
+  std::FILE* file = std::fopen(argv[6], "rb");
   if (!file) return 1;
   std::fseek(file, 0, SEEK_END);
   std::vector<int32_t> ids(static_cast<size_t>(std::ftell(file)) / sizeof(int32_t));
@@ -75,7 +84,7 @@ int main(int argc, char** argv) {
   const auto began = Clock::now();
   std::vector<std::thread> workers;
   for (int64_t t = 0; t < threads; ++t)
-    workers.emplace_back([&, t] { visit(static_cast<float*>(block), n_rows, row, ids.data() + t * each, each); });
+    workers.emplace_back([&, t] { visit(static_cast<float*>(block), n_rows, row, ids.data() + t * each, each, learning); });
   for (std::thread& worker : workers) worker.join();
   std::printf("%.6f\n", since(began));
 }

@@ -2,11 +2,13 @@
 
     python benchmarks/roofline.py aclImdb.tar.xz [--threads 2] [--rounds 3]
 
-memory      The rows of U that training visits are read and written in the same order, and nothing else is done
-            (roofline.cpp; noise words once a round, nodes of the tree once a step, or once for all steps of a document
-            that are taken together; threads have copies of the busiest rows, as in training).
-arithmetic  Three multiply-adds for every number of every row of a step, at the rate that the processor reaches on
-            numbers in registers.
+memory      The rows of U that training visits are read in the same order, those that learn are written, and nothing
+            else is done (roofline.cpp; noise words once a round, nodes of the tree once a step, or once for all steps
+            of a document that are taken together; threads have copies of the busiest rows, as in training).
+arithmetic  A multiply-add for every number of every row of a step, and two more if the row learns, at the rate that the
+            processor reaches on numbers in registers.
+
+All rows learn, but where errors are drawn (dm concat): there it is a part of them, found in steps of the trained model.
 
 Speeds of training are those of the same run, turn by turn; medians of the rounds count. It needs g++. The plot goes
 beside the results.
@@ -20,6 +22,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +33,14 @@ from beside.models import MODELS
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.corpus.encoder import learn
+from paravec.engines import steps as definition
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import CpuEngine, stride
 from paravec.engines.side_by_side import WAYS
 from paravec.experiments.data import imdb
 from paravec.experiments.machine import described
 from paravec.initial import initial_model
+from paravec.model import Model
 from paravec.settings import Settings
 from paravec.training import rates
 
@@ -57,6 +62,21 @@ def visits(architecture: Architecture, tables: Tables, targets: NDArray[np.int32
     return np.concatenate([noise, own], axis=1).astype(np.int32).ravel()
 
 
+def learning(model: Model, tables: Tables, corpus: Corpus) -> float:
+    """The part of the rows of a step that learn from it."""
+    if not model.architecture.draw_errors:
+        return 1.0
+    found = []
+    for document in range(20):
+        steps = list(definition.document_steps(model.architecture, tables, corpus[document], document))
+        for step in steps[:: max(1, len(steps) // 20)]:
+            noise = definition.noise_words(model.architecture, tables, (1, 2), document, step.turn)
+            now = replace(step, noise=noise)
+            error = definition.pulls(model, tables, now, definition.hidden(model, now)).error
+            found.append(np.minimum(1.0, np.abs(error) / definition.LEAST_ERROR).mean())
+    return float(np.mean(found))
+
+
 def read(name: str, dimension: int, corpus: Corpus, vocabulary: Any, program: Path, chosen: argparse.Namespace) -> Any:
     """The speed of a model and its limits."""
     settings = Settings(**MODELS[name].ours, vector_size=dimension, epochs=1)
@@ -73,18 +93,21 @@ def read(name: str, dimension: int, corpus: Corpus, vocabulary: Any, program: Pa
     rows = visits(architecture, tables, targets)
     rows_of_a_step = 1 + architecture.negative if tables.paths is None else len(rows) / len(targets)
     row = stride(architecture.width)
+    learns = 1.0
     found: dict[str, list[float]] = {"training": [], "memory": [], "arithmetic": []}
     with tempfile.NamedTemporaryFile() as file:
         rows.tofile(file.name)
-        for _ in range(chosen.rounds):
+        for turn in range(chosen.rounds):
             began = time.perf_counter()
             CpuEngine(chosen.threads).train(model, corpus, tables, work)
             found["training"].append(n_words / (time.perf_counter() - began) / 1e6)
-            command = [program, "rows", row, len(model.outputs), chosen.threads, file.name]
+            learns = learning(model, tables, corpus) if turn == 0 else learns
+            command = [program, "rows", row, len(model.outputs), chosen.threads, learns, file.name]
             found["memory"].append(len(targets) / told(command) / 1e6)
-            products = 3 * row * rows_of_a_step
+            products = (1 + 2 * learns) * row * rows_of_a_step
             found["arithmetic"].append(chosen.threads * told([program, "fma"]) * 1e3 / products)
-    return {"model": name, "dimension": dimension, **{what: statistics.median(each) for what, each in found.items()}}
+    told_once = {"model": name, "dimension": dimension, "learning": learns}
+    return {**told_once, **{what: statistics.median(each) for what, each in found.items()}}
 
 
 def told(command: list[Any]) -> float:

@@ -73,6 +73,37 @@ def test_wide_rows_follow_the_reference(model, output, logit, kernels):
     assert_follows(make_case(**model, output=output, logit=logit), kernels)
 
 
+@pytest.mark.parametrize("kernels", [BEST, *OTHERS])
+@pytest.mark.parametrize("draw_errors", [False, True])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"combine": "mean", "context": "both"},
+        {"combine": "mean", "output": "hs"},
+        {"combine": "sum", "output": "hs", "vector_size": 300},
+        {"combine": "sum", "negative": 25},
+        {"combine": "concat", "negative": 25, "context": "both"},
+        {"combine": "concat", "negative": 7, "vector_size": 150, "batch_size": 3},
+        {"combine": "concat", "output": "hs", "pad": "short", "context": "both"},
+        {"combine": "concat", "output": "hs", "vector_size": 100, "sample": 0.02},
+    ],
+    ids=str,
+)
+def test_errors_are_drawn_as_the_reference_draws_them(settings, draw_errors, kernels):
+    assert_follows(make_case(model="dm", draw_errors=draw_errors, **settings), kernels)
+
+
+@pytest.mark.parametrize(("vector_size", "word_size"), [(1, 40), (40, 1), (33, 16), (16, 33)])
+@pytest.mark.parametrize("window", [2, 25])
+def test_inputs_of_any_sizes_follow_the_reference(vector_size, word_size, window):
+    """They move along a strip of memory, by a word a step, and go back to its beginning now and then."""
+    for output in ("negative", "hs"):
+        case = make_case(
+            model="dm", vector_size=vector_size, word_size=word_size, window=window, context="both", output=output
+        )
+        assert_follows(case, BEST)
+
+
 @pytest.mark.parametrize("negative", [1, 2, 7, 8, 25])
 def test_any_number_of_noise_words_follows_the_reference(negative):
     assert_follows(make_case(negative=negative), BEST)
@@ -180,6 +211,9 @@ def test_ways_deeper_than_the_bits_of_a_number_follow_the_reference(kernels):
     assert tables.paths is not None
     assert np.diff(tables.paths.offsets).max() == 84
     assert_follows(replace(case, vocabulary=vocabulary, tables=tables), kernels)
+    dm = make_case([[f"w{7 * i * j % 85}" for i in range(90)] for j in range(1, 6)], output="hs", model="dm")
+    assert dm.settings.architectures()[0].draw_errors
+    assert_follows(replace(dm, vocabulary=vocabulary, tables=tables), kernels)
 
 
 def test_targets_that_are_visited_again_and_again_follow_the_reference():

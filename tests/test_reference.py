@@ -43,6 +43,40 @@ def test_gradients_agree_with_finite_differences(combination):
                 assert abs((above - below) / 2e-5 - found[id(array)][place]) < 1e-6
 
 
+def test_drawn_errors_are_what_they_were_in_the_mean_and_small_ones_are_rounded():
+    chance = (np.arange(1000) + 0.5) / 1000
+    for error in (-1.0, -0.7, -0.5, -0.31, -0.02, 0.0, 0.02, 0.31, 0.5, 0.7, 1.0):
+        found = definition.drawn(np.full(1000, error), chance)
+        assert found.mean() == pytest.approx(error, abs=1e-3)
+        assert set(found) <= ({error} if abs(error) >= 0.5 else {0.0, np.sign(error) * 0.5})
+    assert np.isnan(definition.drawn(np.array([np.nan]), chance[:1]))
+
+
+@pytest.mark.parametrize("output", ["negative", "hs"])
+def test_a_step_with_drawn_errors_is_the_step_in_the_mean(output):
+    case = make_case(DOCS, model="dm", combine="concat", output=output)
+    model = case.model.astype(np.float64)
+    step = list(definition.document_steps(model.architecture, case.tables, case.corpus[0], 0))[2]
+    step = replace(step, noise=definition.noise_words(model.architecture, case.tables, (1, 2), 3, 4))
+    h = definition.hidden(model, step)
+    exact = definition.pulls(model, case.tables, step, h).pull
+    found = [definition.pulls(model, case.tables, step, h, (key, 7)).pull for key in range(2000)]
+    assert np.mean(found, axis=0) == pytest.approx(exact, abs=0.03)
+    assert np.mean([(each == 0).mean() for each in found]) > 0.03
+
+
+def test_steps_of_a_document_draw_numbers_of_their_own_and_the_same_noise_word_the_same_one():
+    architecture = Settings(model="dm", combine="concat", negative=4).architectures()[0]
+    seen = [
+        tuple(definition.chances(architecture, (1, 2), definition.Step(9, 0, (), (5, 6, 5, 7), turn=turn), 5))
+        for turn in range(9)
+    ]
+    for of_target, first, second, again, third in seen:
+        assert first == again
+        assert len({of_target, first, second, third}) == 4
+    assert len({number for step in seen for number in step}) == 9 * 4
+
+
 def contexts(n: int, **settings) -> dict[int, tuple]:
     """For each predicted word of the document 0, 1, ..., n - 1, its context; '-' for NULL."""
     architecture = Settings(model="dm", **settings).architectures()[0]

@@ -73,10 +73,14 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
     lane.vector = take<float>(std::max(a.row, a.vector_size) + kRowMultiple);
     lane.gradient = take<float>(a.row + kRowMultiple);
     lane.context = take<int32_t>(a.slots);
+    if (a.draw_errors) lane.numbers = take<uint32_t>(4 * kRowMultiple);
     if (window) {
       lane.entered = take<float>(static_cast<int64_t>(a.slots) * a.word_row);
       lane.history = take<float>(static_cast<int64_t>(a.window) * a.word_row);
-    } else if (a.dm || (a.train_words && task.bias_column)) {
+    } else if (a.dm) {
+      lane.entered = take<float>(static_cast<int64_t>(a.slots) * a.word_row);
+      lane.h = take<float>(a.row + kStripSteps * static_cast<int64_t>(a.word_size) + 2 * kRowMultiple);
+    } else if (a.train_words && task.bias_column) {
       lane.h = take<float>(a.row + kRowMultiple);
     }
   }
@@ -90,6 +94,11 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
   for (float** each : {&round.labels, &round.times, &round.products, &round.norms, &round.pulls, &round.backs})
     *each = take<float>(pairs);
   round.rows = take<float*>(pairs);
+  if (a.draw_errors) {
+    round.chances = take<float>(pairs);
+    round.learners = take<float*>(apart);
+    round.learned = take<float>(apart);
+  }
   round.zeros = take<float>(static_cast<int64_t>(a.row) * std::max(kBlock, kTogether));
   if (hs) {
     round.begin_of = take<int>(pairs);
@@ -101,6 +110,9 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
     round.common = take<float*>(a.negative + 1);
     round.words = take<int32_t>(a.negative + 1);
     round.drawn = take<int>(a.negative + 1);
+    round.places = take<int>(a.negative + 1);
+    round.next = take<const float*>(a.negative + 1);
+    round.next_own = take<const float*>(kTogether);
   }
 }
 

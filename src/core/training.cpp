@@ -141,6 +141,7 @@ Result train(const Kernels& kernels, Task task, const Corpus& corpus, const Pass
   task.sample = stream(pass.seed, Sample, pass.epoch, task.architecture.dm);
   task.target_order = stream(pass.seed, TargetOrder, pass.epoch, task.architecture.dm);
   task.noise = stream(pass.seed, NoiseWords, pass.epoch, task.architecture.dm);
+  task.errors = stream(pass.seed, Errors, pass.epoch, task.architecture.dm);
   const BiasColumn bias(task);
   const std::vector<int32_t> paths = paths_of(task.tables);
   task.tables.paths = paths.data();

@@ -17,7 +17,8 @@ enum Purpose : uint32_t {
   TargetOrder = 5,
   Sample = 6,
   NoiseWords = 7,
-  InferenceNoise = 8
+  InferenceNoise = 8,
+  Errors = 10  // 9 is Python's: documents held out
 };
 
 constexpr int kAlignment = 64;  // rows of U and W start on a cache line ...
@@ -28,6 +29,8 @@ constexpr int kTogether = 4;  // documents that learn together
 constexpr int kMostWays = 32;  // of one document through the tree, learned together; a power of two
 constexpr uint64_t kTurns = ~uint64_t{kMostWays - 1};  // the turns that a leaf tells; behind them is room for the number of a way
 constexpr int kBlock = 5;  // nodes of the tree handled together
+constexpr float kLeastError = 0.5f;  // what smaller errors are rounded to at random, or to 0
+constexpr int kStripSteps = 16;  // of concat, until its input goes back to the beginning of its strip
 constexpr int kChunk = 256;  // steps whose noise is drawn at once; the stop flag is looked at as often
 constexpr int kPrefetched = 2048;  // numbers of a row that are fetched ahead; the processor finds the rest
 constexpr double kFullEvidence = 50.0;  // targets of a document after which infer_l2 has doubled
@@ -48,6 +51,7 @@ struct Architecture {
   int batch_size;
   bool train_words;
   bool by_ways;  // dbow with the tree: some targets of one document are learned together
+  bool draw_errors;  // dm: most small errors are rounded to 0, some to 1
   int slots;  // context words of a full window
   int width;  // the length of h
   int row;    // of U: width, rounded up to kRowMultiple; hs trains its bias in the column behind `width`
@@ -114,7 +118,7 @@ struct Task {
   Architecture architecture;
   Tables tables;
   Parameters parameters;
-  Key sample, target_order, noise;
+  Key sample, target_order, noise, errors;
   bool bias_column;  // hs in training
   bool frozen;  // inference: only the gradient with respect to the document is wanted
   Part part;    // frozen only; training takes them all
@@ -139,18 +143,23 @@ struct Lane {
   int64_t begin, at, end;  // the steps; with skip-gram, places in `order`
   float* vector;           // the document; mean and sum: with the words of its window added
   float* gradient;
-  float* h;                // concat: the input
+  float* h;                // concat: the input, on its way; skip-gram with a bias: the word and 1
   const float* x;          // what predicts the target: h = scale x
   float scale;
   int32_t* context;        // slots
+  uint32_t* numbers;       // drawn errors: of four steps, a vector's most each
   // skip-gram only: the order of the targets, the words among them, and where each target stands among those
   int64_t* order;
   int32_t* words;
   int64_t* ranks;
   int64_t n_words;
   int slot;                // the context word that predicts; all slots: the document does
+  // concat only
+  float* strip;            // where in `h` the input is now
+  int64_t strip_step;      // and of which step
+  // windows
+  float* entered;          // words as they were when they entered it
   // mean and sum only
-  float* entered;          // words of the window as they were when they entered it
   float* history;          // how far the document had moved at the last steps
   int n_context;           // words in the window
   int n_moving;            // those of them that are trained
@@ -175,6 +184,9 @@ struct Round {
   float* norms;              // cosine: squared lengths of rows
   float* pulls;
   float* backs;              // cosine: how much of itself a row loses
+  float* chances;            // drawn errors: what each is measured by
+  float** learners;          // drawn errors: rows of one document that learn, and their pulls
+  float* learned;
   float** rows;              // negative: of each lane's target; hs: of all pairs
   float* zeros;              // rows for pairs that are none
   // negative: the noise words
@@ -182,6 +194,9 @@ struct Round {
   float** common;
   int32_t* words;
   int* drawn;                // how often each
+  int* places;               // and where first
+  const float** next;        // rows to be fetched: noise words of the next round,
+  const float** next_own;    // targets of the documents after these
   // hs: blocks
   int n_blocks;
   int block_of[kTogether + 1];  // the first of each lane

@@ -39,6 +39,7 @@ class Architecture:
         batch_size: int,
         train_words: bool,
         by_ways: bool,
+        draw_errors: bool,
         slots: int,
         width: int,
     ) -> None: ...

@@ -22,6 +22,7 @@ class Architecture:
     cosine_scale: float
     batch_size: int
     train_words: bool
+    draw_errors: bool
 
     @property
     def is_dm(self) -> bool:

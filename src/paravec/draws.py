@@ -31,6 +31,7 @@ class Purpose(IntEnum):
     NOISE = 7
     INFERENCE_NOISE = 8
     VALIDATION = 9
+    ERRORS = 10
 
 
 def philox(counter: tuple[U32, U32, U32, U32], key: tuple[int, int]) -> tuple[U32, U32, U32, U32]:

@@ -75,6 +75,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         Word vectors to start from; :func:`paravec.read_word_vectors` reads them from a file.
     freeze_words : bool
         Keep the given `word_vectors` as they are; words without one are trained.
+    draw_errors : bool, optional
+        Whether "dm" rounds small errors at random before it learns from them: one of 0.1 counts
+        as one of 0.5, one time in five, and else not at all. In the mean that is the same, and much work is spared.
+        If left out, it does with ``combine="concat"``, which gains by it. A GPU, which would not, never does.
     min_count, max_vocab : int
         Words must occur so often; at most so many, the most frequent, are kept.
     ngrams, ngram_min_count : int
@@ -174,6 +178,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         train_words: bool = False,
         word_vectors: Any = None,
         freeze_words: bool = False,
+        draw_errors: bool | None = None,
         min_count: int = 2,
         max_vocab: int | None = None,
         ngrams: int = 1,
@@ -218,6 +223,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         self.train_words = train_words
         self.word_vectors = word_vectors
         self.freeze_words = freeze_words
+        self.draw_errors = draw_errors
         self.min_count = min_count
         self.max_vocab = max_vocab
         self.ngrams = ngrams

@@ -23,7 +23,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "gpu_storage": ("float32", "bfloat16"),
     "infer_noise": ("common", "own"),
 }
-BEFORE = {"infer_noise": "own"}  # settings of models that were saved before there was a choice
+BEFORE = {"infer_noise": "own", "draw_errors": False}  # settings of models that were saved before there was a choice
 
 
 def threads(n_jobs: int | None) -> int:
@@ -136,6 +136,9 @@ class Settings(Encoding):
     )
     train_words: bool = _setting(False, "train skip-gram word vectors beside dbow")
     freeze_words: bool = _setting(False, "keep given word vectors as they are")
+    draw_errors: bool | None = _setting(
+        None, "dm learns from errors rounded at random to 0 or 1; if left out, with combine concat"
+    )
     sample: float = _setting(0.0, "threshold of sub-sampling of frequent words; 0 for none")
     epochs: int | None = _setting(None, "passes over the corpus; if left out 10, and up to 50 for a small one")
     learning_rate: float | None = _setting(None, "at the first step; the default of the combination if left out")
@@ -223,7 +226,17 @@ class Settings(Encoding):
             cosine_scale=self.cosine_scale,
             batch_size=self.batch_size or (4 if model == "dm" and self.output == "negative" else 16),
             train_words=self.train_words and model == "dbow",
+            draw_errors=self._draws_errors(model),
         )
+
+    def _draws_errors(self, model: str) -> bool:
+        if model != "dm" or not self._may_draw_errors:
+            return False
+        return self.combine == "concat" if self.draw_errors is None else self.draw_errors
+
+    @property
+    def _may_draw_errors(self) -> bool:
+        return self.output != "softmax" and self.logit == "dot"
 
     def _check_each(self) -> None:
         for name, allowed in CHOICES.items():
@@ -278,6 +291,17 @@ class Settings(Encoding):
             raise ValueError(
                 "logit='cosine' has no meaning with output='hs', whose nodes are no words to be near to; "
                 "use output='negative' or 'softmax', or logit='dot'"
+            )
+        if self.draw_errors is not None:
+            _truth("draw_errors", self.draw_errors)
+        if self.draw_errors and self.model == "dbow":
+            raise ValueError("draw_errors=True is for model='dm' and 'dm+dbow'; leave it out")
+        if self.draw_errors and self.engine == "gpu":
+            raise ValueError("draw_errors=True is for the processor: it would spare a GPU nothing; leave it out")
+        if self.draw_errors and not self._may_draw_errors:
+            raise ValueError(
+                f"draw_errors=True is for output='negative' or 'hs' with logit='dot', not for output={self.output!r} "
+                f"with logit={self.logit!r}; leave it out"
             )
         if self.gpu_storage == "bfloat16" and self.output == "softmax":
             raise ValueError(

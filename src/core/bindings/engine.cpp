@@ -157,15 +157,15 @@ void bind_engine(nb::module_& m) {
   nb::class_<Architecture>(m, "Architecture")
       .def("__init__",
            [](Architecture* self, bool dm, int vector_size, int word_size, int window, bool both, Combine combine, bool pad_all,
-              Output output, int negative, bool cosine, float cosine_scale, int batch_size, bool train_words, bool by_ways,
+              Output output, int negative, bool cosine, float cosine_scale, int batch_size, bool train_words, bool by_ways, bool draw_errors,
               int slots, int width) {
              const auto padded = [](int n) { return (n + kRowMultiple - 1) / kRowMultiple * kRowMultiple; };
              new (self) Architecture{dm,       vector_size, word_size,    window,     both,        combine, pad_all, output,
-                                     negative, cosine,      cosine_scale, batch_size, train_words, by_ways, slots,   width,
+                                     negative, cosine,      cosine_scale, batch_size, train_words, by_ways, draw_errors, slots,   width,
                                      padded(width), padded(word_size)};
            },
            "dm"_a, "vector_size"_a, "word_size"_a, "window"_a, "both"_a, "combine"_a, "pad_all"_a, "output"_a, "negative"_a,
-           "cosine"_a, "cosine_scale"_a, "batch_size"_a, "train_words"_a, "by_ways"_a, "slots"_a, "width"_a);
+           "cosine"_a, "cosine_scale"_a, "batch_size"_a, "train_words"_a, "by_ways"_a, "draw_errors"_a, "slots"_a, "width"_a);
 
   nb::class_<Arrays>(m, "Arrays")
       .def("__init__",

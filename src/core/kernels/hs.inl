@@ -46,11 +46,26 @@ template <bool Fetch>
 inline void hs_blocks(const Task& task, Workspace& w, Sums& sums, int first, int n, const float* const* next, int n_next) {
   Round& round = w.round;
   const int length = task.architecture.row, begin = round.block_of[first], end = round.block_of[n];
+  const bool draw = task.architecture.draw_errors;
   for (int b = begin; b < end; ++b) {
     const int at = round.begin_of[b];
-    store_eight(round.products + at, dots<kBlock>(round.rows + at, round.x[round.lane_of[b]], length));
+    const float* x = round.x[round.lane_of[b]];
+    if (Fetch && draw) {  // all rows are read now, and few later
+      n_next -= kBlock;
+      const float* const* ahead = n_next < 0 ? round.rows + at : next + n_next;
+      store_eight(round.products + at, dots<kBlock, Fetch>(round.rows + at, x, length, ahead));
+    } else {
+      store_eight(round.products + at, dots<kBlock>(round.rows + at, x, length));
+    }
   }
   link_together<false>(task, round, sums, first, n);
+  if (draw) {
+    for (int l = first; l < n; ++l) {
+      const int at = l * round.apart;
+      learn_drawn(task, round, l, gather_learners(round, round.rows + at, round.pulls + at, round.counts[l]));
+    }
+    return;
+  }
   for (int b = begin; b < end; ++b) {
     const int at = round.begin_of[b], l = round.lane_of[b];
     n_next -= kBlock;

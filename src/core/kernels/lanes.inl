@@ -34,6 +34,7 @@ inline int64_t keep_some(const Task& task, const Document& document, int32_t* ke
 // --- A lane: a document on its way through its steps ---
 
 inline bool has_window(const Architecture& a) { return a.dm && a.combine != Combine::Concat; }
+inline bool has_strip(const Architecture& a) { return a.dm && a.combine == Combine::Concat; }
 
 // Puts a document into a lane; its targets take places from w.kept + place on. False if it has no step.
 inline bool open(const Task& task, Workspace& w, Lane& lane, const Document& document, int64_t place) {
@@ -69,6 +70,10 @@ inline bool open(const Task& task, Workspace& w, Lane& lane, const Document& doc
     shuffle(task.target_order, document.draw_key, lane.count, w.kept + place);
   }
   if (a.output == Output::Softmax) return true;  // whose documents stay at home
+  if (has_strip(a)) {
+    begin_strip(task, lane);
+    return true;
+  }
   const float* from = row_of(task.parameters.documents, document.row);
   for (int j = 0; j < a.vector_size; ++j) lane.vector[j] = from[j];
   if (has_window(a)) {
@@ -82,6 +87,7 @@ inline bool open(const Task& task, Workspace& w, Lane& lane, const Document& doc
 inline void close(const Task& task, Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
   if (a.output == Output::Softmax) return;
+  if (has_strip(a)) return close_strip(task, w, lane);
   float* to = row_of(task.parameters.documents, lane.document.row);
   if (!has_window(a)) {
     for (int j = 0; j < a.vector_size; ++j) to[j] = lane.vector[j];
@@ -122,11 +128,7 @@ inline bool advance(const Task& task, Lane& lane) {
 
 inline bool by_word(const Task& task, const Lane& lane) { return lane.slot < task.architecture.slots; }
 
-// Numbers are copied and added in whole vectors: what is behind the n-th in `from` is zero or left out, and `to` has room.
-inline void fill_row(float* to, const float* from, int n) {
-  for (int j = 0; j < n; j += kLanes) store(to + j, load(from + j));
-}
-
+// As fill_row, and nothing behind the n-th changes.
 inline void add_row(float* to, const float* from, int n) {
   int j = 0;
   for (; j + kLanes <= n; j += kLanes) store(to + j, load(to + j) + load(from + j));
@@ -151,11 +153,10 @@ inline void prepare(const Task& task, Workspace& w, Lane& lane) {
   } else if (has_window(a)) {
     slide(task, w, lane);
     if (a.combine == Combine::Mean) lane.scale = 1.0f / static_cast<float>(1 + lane.n_context);
-  } else if (a.dm) {
-    find_context(task, lane);
-    fill_row(lane.h, lane.vector, a.vector_size);
-    for (int s = 0; s < a.slots; ++s) fill_row(lane.h + a.vector_size + s * a.word_size, word_row(task, w, lane.context[s]), a.word_size);
-    lane.x = lane.h;
+  } else if (has_strip(a)) {
+    slide_strip(task, w, lane);
+    end_strip(task, lane);
+    lane.x = lane.strip;
   }
   if (task.bias_column) const_cast<float*>(lane.x)[a.width] = 1.0f / lane.scale;
 }
@@ -168,28 +169,30 @@ inline void learn(const Task& task, Workspace& w, Lane& lane) {
   } else if (has_window(a)) {
     move_window(task, lane);
   } else {
-    add_row(lane.vector, lane.gradient, a.vector_size);
-    if (a.dm)
-      for (int s = 0; s < a.slots; ++s) teach_word(task, w, lane.context[s], lane.gradient + a.vector_size + s * a.word_size);
+    add_row(has_strip(a) ? lane.strip : lane.vector, lane.gradient, a.width);
   }
 }
 
 // --- Rounds ---
 
 // Fetches what a lane's step will need of U and W, and for the steps behind it of the tables that say where that is.
-inline void look_ahead(const Task& task, Workspace& w, const Lane& lane, int64_t step, bool is_next) {
+inline void look_ahead(const Task& task, Workspace& w, const Lane& lane, int64_t step, int place) {
   const Tables& tables = task.tables;
   const int64_t left = lane.end - step;
-  if (is_next) w.round.n_ahead = 0;
+  if (place == 0) w.round.n_ahead = 0;
   if (left < 1 || by_word(task, lane)) return;
   const auto target = [&](int64_t ahead) { return lane.targets[lane.order ? lane.order[step + ahead] : step + ahead]; };
   if (task.architecture.dm) {  // the word that enters the window
     const int64_t entering = step + (task.architecture.both ? task.architecture.window : 0);
     if (entering < lane.count) prefetch_row(task.parameters.words, w.words_copied, lane.targets[entering], task.architecture.word_row);
   }
+  if (in_tiles(task)) {
+    w.round.next_own[place] = seen_output(task, w, target(0));
+    return;
+  }
   if (task.architecture.output == Output::Negative) return prefetch_output(task, w, target(0));
   if (in_turn(task)) {
-    if (is_next) look_at_path(task, w, target(0));
+    if (place == 0) look_at_path(task, w, target(0));
   } else {
     for (int64_t i = tables.path_offsets[target(0) + 1] - 1; i >= tables.path_offsets[target(0)]; --i) {
       if (is_near(task, tables.paths[i] >> 1)) break;  // and so are those above it
@@ -217,11 +220,13 @@ inline void learn_together(const Task& task, Workspace& w, Sums& sums, Lane* con
     round.targets[l] = target_of(lane);
     round.rates[l] = lane.document.rate;
     round.scales[l] = lane.scale;
+    if (a.draw_errors) draw_chances(task, lane, most_rows(task, round.targets[l]), round.chances + l * round.apart);
   }
   if (a.output == Output::Hs) {
     hs_together(task, w, sums, n);
   } else {
     a.cosine ? negative_together<true>(task, w, sums, n) : negative_together<false>(task, w, sums, n);
   }
+  if (a.draw_errors && has_strip(a)) return;  // has learned already
   for (int l = 0; l < n; ++l) learn(task, w, *lanes[l]);
 }

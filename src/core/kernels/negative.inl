@@ -11,6 +11,7 @@ inline void collect_noise(const Task& task, Workspace& w, const int32_t* noise) 
     if (i == round.n_common) {
       round.common[i] = output_row(task, w, noise[k]);
       round.words[i] = noise[k];
+      round.places[i] = k;
       round.drawn[i] = 0;
       ++round.n_common;
     }
@@ -37,6 +38,17 @@ inline void collect_targets(const Task& task, Workspace& w, int l) {
   round.times[own] = is_noise ? 0.0f : 1.0f;
   round.rows[l] = is_noise ? round.zeros + l * task.architecture.row : output_row(task, w, target);
   fill_up(round, l, round.n_common + 1);
+  if (!task.architecture.draw_errors) return;
+  float* chances = round.chances + at;  // in the order of places, of which the last is the target's
+  const float of_target = chances[task.architecture.negative];
+  for (int k = 0; k < round.n_common; ++k) chances[k] = round.words[k] == target ? of_target : chances[round.places[k]];
+  chances[round.n_common] = of_target;
+}
+
+// Whether the products of several documents are found together, and the rows of the next round fetched meanwhile.
+inline bool in_tiles(const Task& task) {
+  const Architecture& a = task.architecture;
+  return a.output == Output::Negative && !a.cosine && a.negative < kGroup - 1 && a.row >= kWide;
 }
 
 template <bool Cosine>
@@ -47,18 +59,25 @@ inline void negative_together(const Task& task, Workspace& w, Sums& sums, int n)
   for (int l = 0; l < n; ++l) collect_targets(task, w, l);
   constexpr int kTile = kLanes == 16 ? 4 : 2;  // as many as there are registers for
   int l = 0;
-  if (!Cosine && n_common < kGroup - 1 && length >= kWide)
+  if (in_tiles(task))
     for (; l + kTile <= n; l += kTile)
       with_size(n_common, [&](auto size) {
         if constexpr (size.value < kGroup - 1)
           products_of_tile<size.value, kTile>(round.common, round.rows + l, round.x + l, length, round.apart,
-                                              round.products + l * round.apart);
+                                              round.products + l * round.apart, round.next, round.next_own + l);
       });
   for (; l < n; ++l) {
     round.common[n_common] = round.rows[l];
     products<Cosine>(round.common, n_common + 1, round.x[l], length, round.products + l * round.apart, round.norms + l * round.apart);
   }
   link_together<Cosine>(task, round, sums, 0, n);
+  if (!Cosine && task.architecture.draw_errors) {
+    for (l = 0; l < n; ++l) {
+      round.common[n_common] = round.rows[l];
+      learn_drawn(task, round, l, gather_learners(round, round.common, round.pulls + l * round.apart, n_common + 1));
+    }
+    return;
+  }
   for (int done = 0; done < n_common; done += kGroup)
     with_size(n_common - done, [&](auto size) {
       const auto work = [&](auto first) {

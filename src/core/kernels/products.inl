@@ -26,12 +26,16 @@ inline void with_size(int64_t count, Work work) {
   }
 }
 
-template <int R>
-inline Eight dots(const float* const* rows, const float* x, int length) {
+// The product of each row with x. On the way, rows that are needed next may be fetched.
+template <int R, bool Fetch = false>
+inline Eight dots(const float* const* rows, const float* x, int length, const float* const* next = nullptr) {
   Vec total[R] = {};
   for (int j = 0; j < length; j += kLanes) {
     const Vec at = load(x + j);
-    for (int r = 0; r < R; ++r) total[r] += load(rows[r] + j) * at;
+    for (int r = 0; r < R; ++r) {
+      total[r] += load(rows[r] + j) * at;
+      if constexpr (Fetch) __builtin_prefetch(next[r] + j, 0, 2);
+    }
   }
   return sums<R>(total);
 }
@@ -57,28 +61,31 @@ inline void products(const float* const* rows, int count, const float* x, int le
     });
 }
 
-// The products of R common rows with the x of T documents, and of each document's own row with its x, behind those.
+// The products of R common rows with the x of T documents, and of each document's own row with its x, behind those. On the
+// way, R + T rows that are needed next are fetched.
 template <int R, int T>
 inline void products_of_tile(const float* const* common, const float* const* own, const float* const* x, int length, int apart,
-                             float* y) {
+                             float* y, const float* const* next, const float* const* next_own) {
   Vec total[T][R + 1] = {};
   for (int j = 0; j < length; j += kLanes) {
     Vec at[T];
     for (int t = 0; t < T; ++t) {
       at[t] = load(x[t] + j);
       total[t][R] += load(own[t] + j) * at[t];
+      __builtin_prefetch(next_own[t] + j, 1);
     }
     for (int r = 0; r < R; ++r) {
       const Vec u = load(common[r] + j);
+      __builtin_prefetch(next[r] + j, 0, 2);
       for (int t = 0; t < T; ++t) total[t][r] += u * at[t];
     }
   }
   for (int t = 0; t < T; ++t) store_eight(y + t * apart, sums<R + 1>(total[t]));
 }
 
-// What rows of U and a document do to each other: gradient += pull u, u += pull x. On the way, rows that are needed next may
-// be fetched.
-template <int R, bool Fetch>
+// What rows of U and a document do to each other: gradient = before + pull u, u += pull x; or x itself learns that, and is
+// what `gradient` points to. On the way, rows that are needed next may be fetched.
+template <int R, bool Fetch, bool Learn = false>
 inline void update(float* const* rows, const float* x, const float* before, float* gradient, int length, const float* pull,
                    const float* const* next) {
   float* to[R];
@@ -96,7 +103,7 @@ inline void update(float* const* rows, const float* x, const float* before, floa
       store(to[r] + j, u[r] + pulls[r] * at);
       if constexpr (Fetch) __builtin_prefetch(next[r] + j, 0, 2);
     }
-    store(gradient + j, total);
+    store(gradient + j, Learn ? at + total : total);
   }
 }
 

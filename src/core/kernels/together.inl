@@ -49,8 +49,9 @@ template <bool Cosine>
 struct Link {
   Vec pull, back, lean;
 
+  // `chances` are null if errors are not drawn.
   Link(const Task& task, Sums& sums, Vec product, Vec bias, Vec norm, Vec x_norm, Vec labels, Vec times, int most_times, float rate,
-       float scale) {
+       float scale, const float* chances = nullptr) {
     const auto real = times > 0.0f;  // not what fills a list up
     Vec inverse = {}, cosine = {}, y;
     product = real ? product : Vec{};
@@ -64,7 +65,9 @@ struct Link {
     }
     const Sigmoid<Vec> s = sigmoid(y);
     sums.add(y, labels, s.tail, times, most_times);
-    const Vec error = real ? rate * times * (labels - s.value) : Vec{};
+    Vec wanted = labels - s.value;
+    if (chances) wanted = drawn(wanted, load(chances));
+    const Vec error = real ? rate * times * wanted : Vec{};
     if constexpr (Cosine) {
       const Vec g = task.architecture.cosine_scale * error;
       lean = g * cosine;
@@ -87,17 +90,24 @@ inline void fill_up(Round& round, int l, int count) {
 template <bool Cosine>
 inline void link_together(const Task& task, Round& round, Sums& sums, int first, int n) {
   const int length = task.architecture.row, apart = round.apart;
-  float between[kTogether][kGroup];
-  for (int l = first + 1; l < n; ++l)
-    with_size(l, [&](auto size) { store_eight(between[l], dots<size.value>(round.x, round.x[l], length)); });
+  const bool draw = !Cosine && task.architecture.draw_errors;
+  float between[kTogether][kGroup];  // x of m times that of l, at [m][l - m - 1]
+  const auto find_between = [&](int m) {
+    with_size(n - m - 1, [&](auto size) { store_eight(between[m], dots<size.value>(round.x + m + 1, round.x[m], length)); });
+  };
+  if (!draw)
+    for (int m = first; m + 1 < n; ++m) find_between(m);
   for (int m = first; m < n; ++m) {
     const Vec x_norm = Vec{} + (Cosine ? round.x_norms[m] : 1.0f);
     float lean = 0.0f;
+    bool found = !draw;
     for (int i = 0; i < round.counts[m]; i += kLanes) {
       const int at = m * apart + i;
       const Link<Cosine> link(task, sums, load(round.products + at), Vec{}, load(round.norms + at), x_norm, load(round.labels + at),
-                              load(round.times + at), round.most_times, round.rates[m], round.scales[m]);
+                              load(round.times + at), round.most_times, round.rates[m], round.scales[m],
+                              draw ? round.chances + at : nullptr);
       store(round.pulls + at, link.pull);
+      if (draw && !any(link.pull != 0.0f)) continue;
       if constexpr (Cosine) {
         store(round.backs + at, link.back);
         lean += sum(link.lean);
@@ -106,7 +116,12 @@ inline void link_together(const Task& task, Round& round, Sums& sums, int first,
       for (int l = m + 1; l < n; ++l) {
         const int theirs = l * apart + i;
         const auto same = ids == load_integers(round.ids + theirs);
-        const Vec product = load(round.products + theirs), more = link.pull * between[l][m];
+        if (draw) {  // mostly, those that learn are nobody else's
+          if (!any(same & (link.pull != 0.0f))) continue;
+          if (!found) find_between(m);
+          found = true;
+        }
+        const Vec product = load(round.products + theirs), more = link.pull * between[m][l - m - 1];
         if constexpr (Cosine) {
           const Vec kept = 1.0f - link.back, norm = load(round.norms + theirs);
           store(round.products + theirs, same ? kept * product + more : product);

@@ -34,15 +34,22 @@ void train(const Task& task, Workspace& w, const Document* documents, int64_t co
     } else {
       if (a.output == Output::Negative) {
         collect_noise(task, w, noise);
-        if ((number + 1) % kChunk)
-          for (int k = 0; k < a.negative; ++k) prefetch_output(task, w, noise[a.negative + k]);
+        const int32_t* next = (number + 1) % kChunk ? noise + a.negative : noise;
+        for (int k = 0; k < a.negative; ++k) {
+          if (in_tiles(task))
+            w.round.next[k] = seen_output(task, w, next[k]);
+          else
+            prefetch_output(task, w, next[k]);
+        }
       }
       for (int l = 0; l < n; l += kTogether) {
         const int end = l + kTogether < n ? l + kTogether : n;
+        if (in_tiles(task))
+          for (int k = 0; k < kTogether; ++k) w.round.next_own[k] = w.round.zeros;
         if (end < n) {
-          for (int k = end; k < n && k < end + kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at, k == end);
+          for (int k = end; k < n && k < end + kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at, k - end);
         } else {
-          for (int k = 0; k < n && k < kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at + 1, k == 0);
+          for (int k = 0; k < n && k < kTogether; ++k) look_ahead(task, w, *w.active[k], w.active[k]->at + 1, k);
         }
         learn_together(task, w, sums, w.active + l, end - l);
       }

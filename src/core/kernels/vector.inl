@@ -12,6 +12,14 @@ inline void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
 typedef int32_t LooseIntVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES), aligned(4)));
 inline IntVec load_integers(const int32_t* p) { return *reinterpret_cast<const LooseIntVec*>(p); }
 inline void store_integers(int32_t* p, IntVec v) { *reinterpret_cast<LooseIntVec*>(p) = v; }
+// Whether a comparison holds anywhere.
+inline bool any(IntVec v) {
+  typedef int64_t LongVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES)));
+  const LongVec halves = (LongVec)v;
+  int64_t all = 0;
+  for (int i = 0; i < kLanes / 2; ++i) all |= halves[i];
+  return all != 0;
+}
 constexpr int32_t kPlaces[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 // A vector's square roots.

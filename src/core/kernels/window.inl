@@ -10,7 +10,7 @@ inline const float* history_at(const Task& task, const Lane& lane, int64_t step)
 
 inline float* place_of(const Task& task, const Lane& lane, int side, int64_t position) {
   const int64_t reach = task.architecture.window - 1;
-  return lane.entered + (side * reach + position % reach) * task.architecture.word_row;
+  return lane.entered + (side * reach + (position + reach) % reach) * task.architecture.word_row;  // it may be before the first
 }
 
 inline bool in_document(const Lane& lane, int64_t position) { return position >= 0 && position < lane.count; }

@@ -133,6 +133,7 @@ def _architecture(a: Architecture) -> _core.Architecture:
         batch_size=a.batch_size,
         train_words=a.train_words,
         by_ways=a.by_ways,
+        draw_errors=a.draw_errors,
         slots=a.slots,
         width=a.width,
     )

@@ -16,7 +16,13 @@ from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import Crowd, Inference, OnHost, Pass, Tables, Tally, n_shares, run_ends
-from paravec.engines.side_by_side import Share, train_by_ways, train_in_a_row, train_one_by_one, train_side_by_side
+from paravec.engines.side_by_side import (
+    Share,
+    train_by_ways,
+    train_in_a_row,
+    train_one_by_one,
+    train_side_by_side,
+)
 from paravec.engines.steps import Array, Step, document_steps, frozen_steps, gradients, norm, objective, output_rows
 from paravec.model import Model
 
@@ -33,7 +39,11 @@ class ReferenceEngine(OnHost):
         documents = self._documents(model.architecture, tables, corpus, work)
         if model.architecture.output == "softmax":
             return train_in_a_row(model, tables, documents, self.crowd)
-        key = draws.stream(work.seed, Purpose.NOISE, work.epoch, model.architecture.is_dm)
+        noise, errors = (
+            draws.stream(work.seed, purpose, work.epoch, model.architecture.is_dm)
+            for purpose in (Purpose.NOISE, Purpose.ERRORS)
+        )
+        drawn_by = errors if model.architecture.draw_errors else None
         lengths = corpus.lengths[work.order]
         ends = run_ends(lengths)
         runs = list(zip([0, *ends], ends, strict=False))
@@ -46,12 +56,12 @@ class ReferenceEngine(OnHost):
                 at, visits = (together[number].model, together[number].visits) if together else (model, None)
                 first = int(work.order[begin])
                 if self.crowd is not None:
-                    tallies.append(train_one_by_one(model, tables, documents[begin:end], key, first, self.crowd))
+                    tallies.append(train_one_by_one(model, tables, documents[begin:end], noise, first, self.crowd))
                     continue
                 if at.architecture.by_ways:
                     tallies.append(train_by_ways(at, tables, documents[begin:end], visits))
                 else:
-                    tallies.append(train_side_by_side(at, tables, documents[begin:end], key, first, visits))
+                    tallies.append(train_side_by_side(at, tables, documents[begin:end], noise, first, visits, drawn_by))
             for share in together:
                 share.add_to(model, len(together))
         return Tally(sum(tally.objective for tally in tallies), sum(tally.targets for tally in tallies))

@@ -51,12 +51,12 @@ class Visits:
             ] += 1
         elif step.target not in step.noise:
             self.outputs[step.target] += 1
-        if step.document is None or architecture.combine == "concat":
+        if step.document is None:
             np.add.at(self.words, list(step.context), 1)
 
 
 class Window:
-    """The words around the target of a dm document with `mean` or `sum`.
+    """The words around the target of a dm document; with `concat`, NULL where there is none.
 
     A word is copied when it enters the window to the left or to the right of the target, learns there, and what it
     learned is added to W when it leaves.
@@ -75,10 +75,11 @@ class Window:
     def slide(self, context: tuple[int, ...], position: int) -> tuple[int, ...]:
         """Lets words out and in, to have the context of a target; gives their places, slot by slot."""
         reach, null = self._model.architecture.window - 1, len(words_of(self._model)) - 1
+        has_null = self._model.architecture.combine == "concat"
         wanted = {}
         for slot, word in enumerate(context):
             side = int(slot >= reach)
-            if word != null:
+            if word != null or has_null:
                 wanted[side, position + slot - reach + side] = word
         self.leave([place for place in self._places if place not in wanted])
         for where, word in wanted.items():
@@ -103,8 +104,7 @@ class Lane:
     """A document among those that are trained side by side."""
 
     def __init__(self, model: Model, steps: Iterable[Step], visits: Visits | None = None) -> None:
-        has_window = model.architecture.is_dm and model.architecture.combine != "concat"
-        self._window = Window(model, visits) if has_window else None
+        self._window = Window(model, visits) if model.architecture.is_dm else None
         self._steps = list(steps)
         self._at = 0
         self.model = model  # with the words of the window for W, if there is one
@@ -178,6 +178,7 @@ def train_one_by_one(
     """The documents of a run one after another, with the noise words that they would have side by side: the GPU.
 
     There, documents that are in flight together add to the same U and W, and busy rows take a part of every change.
+    Errors are never drawn: it would spare nothing.
     """
     total, count = 0.0, 0
     free = [0] * model.architecture.batch_size
@@ -198,10 +199,12 @@ def train_side_by_side(
     key: tuple[int, int],
     first: int,
     visits: Visits | None = None,
+    errors: tuple[int, int] | None = None,
 ) -> Tally:
     """The documents of a run, `batch_size` of them side by side: a round takes the next step of each.
 
     The noise words of a round are common to its steps, and keyed by the number of the round and the first document.
+    `errors` is the key that errors are drawn by, if they are.
     """
     waiting = deque(documents)
     lanes: list[Lane | None] = [None] * model.architecture.batch_size
@@ -222,7 +225,7 @@ def train_side_by_side(
             if visits is not None:
                 for _, step in steps:
                     visits.count_step(model.architecture, tables, step)
-            total += _learn_together(tables, steps)
+            total += _learn_together(tables, steps, errors)
         count += len(active)
         for i, lane in enumerate(lanes):
             if lane is not None and lane.at_end:
@@ -277,14 +280,14 @@ def _evenly(count: int, ones: int) -> Iterator[int]:
             turn -= count
 
 
-def _learn_together(tables: Tables, steps: list[tuple[Model, Step]]) -> float:
+def _learn_together(tables: Tables, steps: list[tuple[Model, Step]], errors: tuple[int, int] | None) -> float:
     """From D and W as they are now, U learns step by step; in the end D and W learn."""
     total = 0.0
     inputs = [hidden(model, step) for model, step in steps]
     found = []
     for (model, step), h in zip(steps, inputs, strict=True):
         total += objective(model, tables, step, h)
-        p = pulls(model, tables, step, h)
+        p = pulls(model, tables, step, h, errors)
         gradient = p.pull @ model.outputs[p.rows] - p.lean * h
         found += [(model, step.rate, each) for each in hidden_gradients(model, step, gradient)]
         for array, rows, change in output_gradients(model, p):

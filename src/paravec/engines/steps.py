@@ -16,6 +16,7 @@ from paravec.engines.base import Inference, Tables
 from paravec.model import Model
 
 Array = NDArray[Any]
+LEAST_ERROR = 0.5  # what smaller errors are rounded to at random, or to 0
 NORM_FLOOR = 1e-12  # added to squared norms under `cosine`, so that a zero vector has a direction
 
 
@@ -29,6 +30,7 @@ class Step:
     noise: tuple[int, ...] = ()
     rate: float = 1.0
     position: int = 0  # of the target among the document's tokens
+    turn: int = 0  # dm: its place among those that sub-sampling has left
 
 
 # --- The input: h ---------------------------------------------------------------------------------------------------
@@ -134,14 +136,16 @@ class Pulls:
     lean: float
 
 
-def pulls(model: Model, tables: Tables, step: Step, h: Array) -> Pulls:
-    """The numbers that all gradients of a step are made of."""
+def pulls(model: Model, tables: Tables, step: Step, h: Array, errors: tuple[int, int] | None = None) -> Pulls:
+    """The numbers that all gradients of a step are made of; `errors` is the key that errors are drawn by."""
     rows, labels = output_rows(model, tables, step)
     y = logits(model, rows, h)
     if model.architecture.output == "softmax":
         error = labels - np.exp(y - y.max()) / np.exp(y - y.max()).sum()
     else:
         error = labels - 1 / (1 + np.exp(-np.clip(y, -700, 700)))
+    if errors is not None:
+        error = drawn(error, chances(model.architecture, errors, step, len(rows)))
     if model.architecture.logit == "dot":
         return Pulls(rows, h, error, error, 0.0, 0.0)
     u_norm, h_norm = norm(model.outputs[rows]), norm(h)
@@ -154,6 +158,27 @@ def pulls(model: Model, tables: Tables, step: Step, h: Array) -> Pulls:
         along / u_norm**2,
         float(along.sum() / h_norm**2),
     )
+
+
+def drawn(error: Array, chance: Array) -> Array:
+    """Small errors rounded at random, to 0 or to `LEAST_ERROR`: in the mean, they are what they were."""
+    size = np.abs(error)
+    return np.where(size < LEAST_ERROR, np.sign(error) * LEAST_ERROR * (chance * LEAST_ERROR < size), error)
+
+
+def chances(architecture: Architecture, key: tuple[int, int], step: Step, n_rows: int) -> Array:
+    """What errors of a step are measured by: a number in [0, 1) for each of the rows that it needs.
+
+    Nodes are told apart by their places on the path, noise words by their first places among those of the step, and the
+    target stands behind them. Four steps of a document share a block of numbers.
+    """
+    places = list(range(n_rows))
+    if architecture.output == "negative":
+        places = [architecture.negative, *(step.noise.index(word) for word in step.noise if word != step.target)]
+    assert step.document is not None
+    where = np.array([step.turn // 4])
+    numbers = [draws.draw(key, step.document, where, place)[0, step.turn % 4] for place in places]
+    return (np.array(numbers) >> 8) * 2.0**-24
 
 
 def output_gradients(model: Model, p: Pulls) -> Iterator[tuple[Array, Any, Array]]:
@@ -220,7 +245,7 @@ def document_steps(
     if architecture.is_dm:
         for t in predicted(architecture, len(targets)):
             context = contexts(architecture, targets, t, null)
-            yield Step(targets[t], row, context, rate=rate, position=int(positions[t]))
+            yield Step(targets[t], row, context, rate=rate, position=int(positions[t]), turn=t)
         return
     is_word = [target < null for target in targets]
     words = [target for target, is_one in zip(targets, is_word, strict=True) if is_one]
