@@ -131,9 +131,18 @@ def test_several_epochs_follow_the_reference():
     assert_follows(make_case(model="dm", combine="concat", output="hs"), BEST, passes=3)
 
 
-@pytest.mark.parametrize("model", ["dbow", "dm"])
-def test_frozen_rows_of_words_stay_to_the_bit(model):
-    case = make_case(model=model, combine="mean", train_words=model == "dbow")
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"train_words": True},
+        {"model": "dm", "combine": "mean"},
+        {"model": "dm", "combine": "concat", "context": "both"},
+        {"model": "dm", "combine": "concat", "draw_errors": False, "output": "hs"},
+    ],
+    ids=str,
+)
+def test_frozen_rows_of_words_stay_to_the_bit(settings):
+    case = make_case(**settings)
     before = case.model.words.copy()
     case.model.trainable = (np.arange(len(before)) % 2).astype(np.uint8)
     assert_follows(case, BEST)

@@ -45,6 +45,18 @@ inline void leave_strip(const Task& task, Workspace& w, const Lane& lane, int si
   for (; j < n; ++j) row[j] += now[j] - then[j];
 }
 
+// Words that are frozen have learned with all others: they are again what they were.
+inline void hold_frozen(const Task& task, const Lane& lane) {
+  const Architecture& a = task.architecture;
+  const int64_t reach = a.window - 1;
+  for (int side = 0; side <= a.both; ++side)
+    for (int64_t i = 1; i <= reach; ++i) {
+      const int64_t position = side ? lane.strip_step + i : lane.strip_step - i;
+      if (!is_trainable(task, word_at(task, lane, position)))
+        copy_numbers(slot_at(task, lane, side, position), place_of(task, lane, side, position), a.word_size);
+    }
+}
+
 inline void begin_strip(const Task& task, Lane& lane) {
   lane.strip = lane.h;
   lane.strip_step = lane.begin;
@@ -61,6 +73,7 @@ inline void slide_strip(const Task& task, Workspace& w, Lane& lane) {
       for (int64_t i = 1; i <= reach; ++i) enter_strip(task, w, lane, 1, t + i);
     return;
   }
+  if (task.parameters.trainable) hold_frozen(task, lane);
   leave_strip(task, w, lane, 0, t - 1 - reach);
   if (a.both) leave_strip(task, w, lane, 1, t);
   copy_numbers(lane.vector, lane.strip, a.vector_size);
