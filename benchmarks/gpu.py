@@ -178,7 +178,7 @@ def distance(ours: NDArray[np.float32], theirs: NDArray[np.float32]) -> float:
 def vectors_of(data: Imdb, settings: dict[str, Any], engine: str, seed: int) -> tuple[Any, ...]:
     """What a classifier is trained on and asked about."""
     name, _, storage = engine.partition("-")
-    chosen = settings | {"engine": name, "gpu_storage": storage or "float32"}
+    chosen = settings | {"engine": name, "storage": storage or "float32"}
     fitted = ParagraphVector(**chosen, epochs=10, n_jobs=-1, random_state=seed).fit(data.train)
     labelled = [i for i, label in enumerate(data.train_labels) if label is not None]
     labels = [data.train_labels[i] for i in labelled]

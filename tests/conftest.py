@@ -14,8 +14,8 @@ from paravec import draws
 from paravec.corpus import Corpus
 from paravec.corpus.encoder import learn
 from paravec.engines.base import Pass, Tables
-from paravec.engines.cpu import zeros
 from paravec.engines.devices import interpreted
+from paravec.engines.room import zeros
 from paravec.model import Model
 from paravec.settings import Settings
 from paravec.sources import block

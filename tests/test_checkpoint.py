@@ -181,7 +181,7 @@ def test_a_checkpoint_of_an_older_version_lacks_settings_that_came_later(texts, 
         ParagraphVector(**SMALL).fit(texts, checkpoint=tmp_path / "c", callbacks=[stop_after(2)])
     path = tmp_path / "c" / "checkpoint.json"
     about = json.loads(path.read_text())
-    for name in ("gpu_storage", "stop_tol"):
+    for name in ("storage", "stop_tol"):
         del about["settings"][name]
     path.write_text(json.dumps(about))
     whole = ParagraphVector(**{**SMALL, "checkpoint_every": None}).fit(texts)

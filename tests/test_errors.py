@@ -69,8 +69,13 @@ WRONG_SETTINGS = [
     ),
     ({"model": "dm", "word_vectors": "glove.txt"}, TypeError, "word_vectors is a str"),
     ({"deterministic": 1}, TypeError, "deterministic=1 is neither True nor False"),
-    ({"gpu_storage": "float16"}, ValueError, "gpu_storage='float16' is not one of 'float32', 'bfloat16'"),
-    ({"gpu_storage": "bfloat16", "output": "softmax"}, ValueError, "is for output='negative' and 'hs'"),
+    ({"storage": "float16"}, ValueError, "storage='float16' is not one of None, 'float32', 'bfloat16'"),
+    (
+        {"storage": "bfloat16"},
+        ValueError,
+        "storage='bfloat16' is for engine='gpu', and for models with combine='concat'",
+    ),
+    ({"storage": "bfloat16", "output": "softmax"}, ValueError, "is for output='negative' and 'hs'"),
 ]
 
 WRONG_DOCUMENTS = [

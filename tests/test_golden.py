@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from paravec import ParagraphVector
+from paravec.settings import RENAMED
 
 GOLDEN = Path(__file__).parent / "golden"
 MODELS = sorted(path.parent for path in GOLDEN.rglob("expected.json"))
@@ -26,7 +27,7 @@ def test_a_model_of_an_earlier_version_is_what_it_was(folder):
     expected = json.loads((folder / "expected.json").read_text())
     model = ParagraphVector.load(folder / "model")
     for name, value in expected["settings"].items():
-        assert getattr(model.settings_, name) == value, name
+        assert getattr(model.settings_, RENAMED.get(name, name)) == value, name
     assert list(model.vocabulary_) == expected["words"]
     assert model.loss_history_ == expected["loss_history"]
     assert model.n_documents_ == expected["n_documents"]

@@ -19,19 +19,70 @@ BEST, *OTHERS = _core.available_kernels()
 
 
 def assert_follows(case, kernels: str, passes: int = 1) -> None:
-    """|A - B| <= 1e-4 |B - B0| in the Frobenius norm, and the objective to float accuracy."""
+    """|A - B| <= 1e-4 |B - B0| in the Frobenius norm, and the objective to float accuracy.
+
+    A number of 16 bits that falls on the other side by chance is another by 0.4 %, and errors that are drawn may be
+    others then. Such models follow to the letter in floats, and nearly as they are.
+    """
+    if case.model.architecture.half:
+        objectives, found = trained(replace(case, model=case.model.astype(np.float32)), kernels, passes)
+        assert objectives[0] == pytest.approx(objectives[1], rel=1e-3)
+        assert_near(*found, 0.02)
+        case = in_floats(case)
+    objectives, found = trained(case, kernels, passes)
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-5)
+    assert_near(*found, 1e-4)
+
+
+def trained(case, kernels: str, passes: int = 1):
+    """The objectives of both, and the case's model and the reference's trained, and as they were."""
     start, exact = case.model.astype(np.float64), case.model.astype(np.float64)
+    engine, objectives = CpuEngine(1, kernels), []
     for epoch in range(passes):
         work = case.work(epoch)
-        ours = CpuEngine(1, kernels).train(case.model, case.corpus, case.tables, work)
+        ours = engine.train(case.model, case.corpus, case.tables, work)
         theirs = ReferenceEngine().train(exact, case.corpus, case.tables, work)
         assert ours.targets == theirs.targets
-        assert ours.objective == pytest.approx(theirs.objective, rel=1e-5)
+        objectives.append((ours.objective, theirs.objective))
+    engine.settle(case.model)
+    return tuple(np.array(objectives).T), (case.model, exact, start)
+
+
+def assert_near(found, exact, start, tolerance: float) -> None:
     for name in ("documents", "words", "outputs", "bias"):
-        a, b, b0 = (getattr(m, name) for m in (case.model, exact, start))
+        a, b, b0 = (getattr(m, name) for m in (found, exact, start))
         if a is not None:
-            assert np.linalg.norm(a - b) <= 1e-4 * np.linalg.norm(b - b0), name
+            assert np.linalg.norm(a - b) <= tolerance * np.linalg.norm(b - b0), name
             assert np.linalg.norm(b - b0) > 0
+
+
+def in_floats(case):
+    return replace(case, model=replace(case.model, architecture=replace(case.model.architecture, half=False)))
+
+
+@pytest.mark.parametrize("kernels", [BEST, *OTHERS])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"combine": "concat"},
+        {"combine": "concat", "output": "hs"},
+        {"combine": "concat", "output": "hs", "vector_size": 53, "context": "both"},
+        {"combine": "concat", "negative": 3, "vector_size": 150},
+    ],
+    ids=str,
+)
+def test_numbers_of_16_bits_are_rounded_as_the_reference_rounds_them(settings, kernels):
+    """To the bit, but where the sum itself is another in its last digit: that is rare in a short text."""
+    same = 0
+    for seed in range(10):
+        case = make_case(documents((1, 4, 2, 9, 3), seed=seed), seed, model="dm", **settings)
+        _, (ours, exact, start) = trained(case, kernels)
+        changed = exact.outputs != start.outputs
+        same += np.array_equal(ours.outputs, exact.outputs)
+        same += ours.bias is None or np.array_equal(ours.bias, exact.bias)
+        assert changed.mean() > 0.3
+        assert (ours.outputs == exact.outputs)[changed].mean() > 0.9
+    assert same >= 14
 
 
 @pytest.mark.parametrize("combination", combinations(sample=[0.0, 0.02]), ids=name_of)
@@ -256,6 +307,7 @@ def many_runs():
         {"output": "hs"},
         {"model": "dm", "combine": "mean", "context": "both"},
         {"model": "dm", "combine": "concat", "output": "hs"},
+        {"model": "dm", "combine": "concat", "output": "hs", "storage": "float32"},
         {"train_words": True},
         {"logit": "cosine"},
     ],
@@ -275,9 +327,10 @@ def test_deterministic_training_follows_the_reference(settings, many_runs):
     found = []
     for threads in (1, 2, 3):
         found.append(begun.astype(np.float32))
-        CpuEngine(threads, deterministic=True).train(found[-1], case.corpus, case.tables, work)
+        engine = CpuEngine(threads, deterministic=True)
+        engine.train(found[-1], case.corpus, case.tables, work)
+        engine.settle(found[-1])
+    assert_near(found[0], exact, start, 0.05 if case.model.architecture.half else 1e-4)
     for name in ("documents", "words", "outputs", "bias"):
-        a, b, b0 = (getattr(m, name) for m in (found[0], exact, start))
-        if a is not None:
-            assert np.linalg.norm(a - b) <= 1e-4 * np.linalg.norm(b - b0), name
-            assert all(np.array_equal(a, getattr(other, name)) for other in found[1:])
+        a = getattr(found[0], name)
+        assert a is None or all(np.array_equal(a, getattr(other, name)) for other in found[1:])

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "draws.hpp"
+
 namespace paravec {
 
 void Buffers::Free::operator()(void* p) const { std::free(p); }
@@ -99,12 +101,16 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
     round.learners = take<float*>(apart);
     round.learned = take<float>(apart);
   }
+  if (a.half) {
+    take_dither(a.row + apart * kRowMultiple);
+    for (float*& each : round.packed) each = take<float>(a.row / 2);
+  }
   round.zeros = take<float>(static_cast<int64_t>(a.row) * std::max(kBlock, kTogether));
   if (hs) {
     round.begin_of = take<int>(pairs);
     round.lane_of = take<int>(pairs);
     round.before = take<const float*>(pairs);
-    round.ahead = take<const float*>(apart);
+    round.rows_ahead = take<const float*>(apart);
     if (a.by_ways) take_ways(pairs);
   } else {
     round.common = take<float*>(a.negative + 1);
@@ -114,6 +120,19 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
     round.next = take<const float*>(a.negative + 1);
     round.next_own = take<const float*>(kTogether);
   }
+}
+
+// Behind each of kRowMultiple columns stand kDitherPhases numbers, spread evenly and shuffled: a row that begins at a random
+// one is rounded right in the mean.
+void Buffers::take_dither(int64_t behind) {
+  constexpr int n = kDitherPhases * kRowMultiple;
+  workspace.dither = take<uint16_t>(n + behind);
+  for (int column = 0; column < kRowMultiple; ++column) {
+    const std::vector<int32_t> order = shuffled({0, 0}, static_cast<uint64_t>(column), kDitherPhases);
+    for (int phase = 0; phase < kDitherPhases; ++phase)
+      workspace.dither[phase * kRowMultiple + column] = static_cast<uint16_t>((2 * order[phase] + 1) * (65536 / kDitherPhases / 2));
+  }
+  for (int64_t i = n; i < n + behind; ++i) workspace.dither[i] = workspace.dither[i - n];
 }
 
 void Buffers::take_ways(int64_t nodes) {

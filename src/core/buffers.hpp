@@ -17,6 +17,7 @@ class Buffers {
  private:
   void take_frozen(const Task& task, int64_t path);
   void take_lanes(const Task& task, int64_t longest, int64_t path);
+  void take_dither(int64_t behind);
   void take_ways(int64_t nodes);
   Copies take_copies(const Matrix& shared, int64_t n_rows, int64_t bytes);
   void take_batch(const Task& task);

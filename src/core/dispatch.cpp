@@ -14,6 +14,7 @@ std::vector<const Kernels*> usable() {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw");
+  if (avx2 && avx512 && __builtin_cpu_supports("avx512bf16")) found.push_back(&avx512bf16::kernels);
   if (avx2 && avx512) found.push_back(&avx512::kernels);
   if (avx2) found.push_back(&avx2::kernels);
 #endif

@@ -29,6 +29,17 @@ Key stream(uint64_t seed, Purpose purpose, uint32_t epoch, bool dm) {
   return {c[0], c[1]};
 }
 
+std::vector<int32_t> shuffled(Key key, uint64_t document, int32_t count) {
+  std::vector<int32_t> order(count);
+  for (int32_t i = 0; i < count; ++i) order[i] = i;
+  for (int32_t i = count - 1; i > 0; --i) {
+    uint32_t c[4] = {static_cast<uint32_t>(i / 4), 0, static_cast<uint32_t>(document), static_cast<uint32_t>(document >> 32)};
+    philox(c, key);
+    std::swap(order[i], order[static_cast<uint64_t>(c[i % 4]) * (i + 1) >> 32]);
+  }
+  return order;
+}
+
 void document_order(uint64_t seed, uint32_t epoch, bool dm, int64_t* order, int64_t count) {
   const Key key = stream(seed, DocumentOrder, epoch, dm);
   std::vector<uint64_t> numbers(count);

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "buffers.hpp"
+#include "row_work.hpp"
 
 namespace paravec {
 namespace {
@@ -27,10 +28,10 @@ struct Free {
 };
 using Room = std::unique_ptr<void, Free>;
 
-// Room for so many rows; only what is used of it takes memory.
-Room room(const Matrix& shared, int64_t rows) {
+// Room for so many rows of so many floats; only what is used of it takes memory.
+Room room(const Matrix& shared, int64_t rows, int64_t length) {
   if (!shared.data) return {};
-  Room found(std::aligned_alloc(kAlignment, static_cast<size_t>(std::max<int64_t>(rows, 1) * shared.stride) * sizeof(float)));
+  Room found(std::aligned_alloc(kAlignment, static_cast<size_t>(std::max<int64_t>(rows, 1) * length) * sizeof(float)));
   if (!found) throw std::bad_alloc();
   return found;
 }
@@ -39,7 +40,7 @@ Room room(const Matrix& shared, int64_t rows) {
 class OwnCopies {
  public:
   OwnCopies(const Matrix& shared, int64_t n_rows, int64_t most)
-      : rows_(room(shared, most)), visits_(most), places_(n_rows, -1), ids_(most) {}
+      : rows_(room(shared, most, shared.stride)), visits_(most), places_(n_rows, -1), ids_(most) {}
   Copies copies() { return {0, static_cast<float*>(rows_.get()), nullptr, visits_.data(), places_.data(), ids_.data()}; }
 
  private:
@@ -52,8 +53,8 @@ class OwnCopies {
 // that busy rows (the first) are in all of them.
 class Changes {
  public:
-  Changes(const Matrix& shared, int64_t most, int threads)
-      : shared_(shared), parts_(threads > 1 ? kMostParts : 1), rows_(room(shared, most)), ids_(most), visits_(most) {}
+  Changes(const RowWork& work, int64_t most, int threads)
+      : work_(work), parts_(threads > 1 ? kMostParts : 1), rows_(room(shared(), most, work.length())), ids_(most), visits_(most) {}
 
   // Takes over what a thread has learned on its copies, and empties them.
   void take(Copies& copies) {
@@ -68,23 +69,17 @@ class Changes {
       ids_[place] = id;
       visits_[place] = copies.visits[i];
       copies.places[id] = -1;
-      float* change = rows() + place * shared_.stride;
-      const float* now = copies.rows + i * shared_.stride;
-      const float* before = shared_.data + id * shared_.stride;
-      for (int64_t j = 0; j < shared_.stride; ++j) change[j] = now[j] - before[j];
+      work_.kernels().difference(copies.rows + i * shared().stride, row_of(id), work_.length(), change_at(place));
     }
     copies.count = 0;
   }
 
-  // Adds the changes of the parts that are this thread's.
-  void add(int thread, int threads, const Weights& weights) const {
+  // Adds the changes of the parts that are this thread's. `run` is the one that made them.
+  void add(int thread, int threads, const Weights& weights, int64_t run, const uint16_t* dither) const {
     for (int part = thread; part < parts_; part += threads)
       for (int64_t i = ends_[part]; i < ends_[part + 1]; ++i) {
         if (i + kAhead < ends_[part + 1]) fetch(ids_[i + kAhead]);
-        const float weight = weights.of(visits_[i]);
-        float* to = shared_.data + ids_[i] * shared_.stride;
-        const float* change = rows() + i * shared_.stride;
-        for (int64_t j = 0; j < shared_.stride; ++j) to[j] += weight * change[j];
+        work_.kernels().add(row_of(ids_[i]), change_at(i), work_.length(), weights.of(visits_[i]), work_.dither(dither, ids_[i], run));
       }
   }
 
@@ -93,13 +88,15 @@ class Changes {
   static constexpr int kMostParts = 64;
   using Ends = std::array<int64_t, kMostParts + 1>;
   int part_of(int32_t id) const { return id & (parts_ - 1); }  // their number is a power of two
-  float* rows() const { return static_cast<float*>(rows_.get()); }
+  const Matrix& shared() const { return work_.matrix(); }
+  float* row_of(int64_t id) const { return shared().data + id * shared().stride; }
+  float* change_at(int64_t place) const { return static_cast<float*>(rows_.get()) + place * work_.length(); }
   // Rows lie anywhere: one that is needed soon is on its way meanwhile.
   void fetch(int64_t id) const {
-    const float* row = shared_.data + id * shared_.stride;
-    for (int64_t j = 0; j < shared_.stride; j += kAlignment / 4) __builtin_prefetch(row + j, 1);
+    const float* row = row_of(id);
+    for (int64_t j = 0; j < shared().stride; j += kAlignment / 4) __builtin_prefetch(row + j, 1);
   }
-  Matrix shared_;
+  RowWork work_;
   int parts_;
   Ends ends_{};  // of the parts, in ids and rows; the first begins at 0
   Room rows_;
@@ -121,8 +118,8 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
   const int64_t most_outputs = std::min(n_outputs, steps * rows_a_step), most_words = std::min(n_words, runs.longest() + 1);
   std::vector<Changes> outputs, words;
   for (int64_t s = 0; s < shares; ++s) {
-    outputs.emplace_back(p.outputs, most_outputs, threads);
-    words.emplace_back(p.words, most_words, threads);
+    outputs.emplace_back(RowWork::of_outputs(kernels, task), most_outputs, threads);
+    words.emplace_back(RowWork::of_words(kernels, task), most_words, threads);
   }
   tallies.assign(runs.count(), {0.0, 1.0, 0});
   const int64_t last = runs.count() ? (runs.count() - 1) % shares + 1 : 1;
@@ -171,8 +168,8 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
       const Weights& weights = end - first == shares ? of_all : of_last;
       if (!stop.raised())
         for (int64_t s = 0; s < end - first; ++s) {
-          outputs[s].add(thread, threads, weights);
-          words[s].add(thread, threads, weights);
+          outputs[s].add(thread, threads, weights, first + s, w.dither);
+          words[s].add(thread, threads, weights, first + s, nullptr);
         }
       merged.arrive_and_wait();
     }

@@ -7,6 +7,7 @@
 
 #include "buffers.hpp"
 #include "draws.hpp"
+#include "row_work.hpp"
 #include "shares.hpp"
 
 namespace paravec {
@@ -19,27 +20,22 @@ constexpr int64_t kRunsOfAThread = 4, kRunsOfThreads = 16;
 // more rows are worth it.
 int64_t copied_by(int threads) { return threads == 1 ? 0 : threads < 8 ? 1 << 20 : 1 << 21; }
 
-// Adds a part of what this thread changed to the shared numbers, and takes those over.
-void merge_row(float* shared, float* mine, float* before, int64_t count, float weight) {
-  for (int64_t i = 0; i < count; ++i) {
-    shared[i] += weight * (mine[i] - before[i]);
-    mine[i] = before[i] = shared[i];
-  }
-}
-
 // Busy rows would bounce between the caches of threads that share them, so between merges each thread learns on copies.
 // Rows are locked block by block, and every thread begins at another one.
 class Merger {
  public:
-  explicit Merger(int threads) : threads_(threads), weights_(threads) {}
+  Merger(int threads, const RowWork& work) : threads_(threads), weights_(threads), work_(work) {}
 
-  void merge(const Matrix& shared, const Copies& copies, int thread) {
+  // `merges` counts those of this thread.
+  void merge(const Copies& copies, int thread, int64_t merges, const uint16_t* dither) {
+    const Matrix& shared = work_.matrix();
     for (int64_t turn = 0; turn < kBlocks; ++turn) {
       const int64_t block = (turn + thread * kBlocks / threads_) % kBlocks;
       const std::lock_guard<std::mutex> lock(locks_[block]);
       for (int64_t row = copies.count * block / kBlocks; row < copies.count * (block + 1) / kBlocks; ++row) {
         const int64_t at = row * shared.stride;
-        merge_row(shared.data + at, copies.rows + at, copies.before + at, shared.stride, weights_.of(copies.visits[row]));
+        work_.kernels().merge(shared.data + at, copies.rows + at, copies.before + at, work_.length(), weights_.of(copies.visits[row]),
+                              work_.dither(dither, row, merges));
         copies.visits[row] = 0;
       }
     }
@@ -49,6 +45,7 @@ class Merger {
   static constexpr int64_t kBlocks = 64;
   int threads_;
   Weights weights_;
+  RowWork work_;
   std::mutex locks_[kBlocks];
 };
 
@@ -57,13 +54,13 @@ class BiasColumn {
  public:
   explicit BiasColumn(Task& task) : task_(task), n_rows_(task.tables.n_targets - 1) {
     task.bias_column = task.architecture.output == Output::Hs && task.parameters.bias;
-    if (!task.bias_column) return;
+    if (!is_kept()) return;
     task.architecture.row = (task.architecture.width + kRowMultiple) / kRowMultiple * kRowMultiple;
     for (int64_t i = 0; i < n_rows_; ++i)
       if (task.parameters.bias[i] != 0.0f) at(i) = task.parameters.bias[i];  // pages that nobody wrote to take no memory
   }
   ~BiasColumn() {
-    if (!task_.bias_column) return;
+    if (!is_kept()) return;
     for (int64_t i = 0; i < n_rows_; ++i) {
       task_.parameters.bias[i] = at(i);
       if (at(i) != 0.0f) at(i) = 0.0f;
@@ -73,6 +70,7 @@ class BiasColumn {
   BiasColumn& operator=(const BiasColumn&) = delete;
 
  private:
+  bool is_kept() const { return task_.bias_column && !task_.architecture.half; }  // rows of bfloat16 have it there all the time
   float& at(int64_t row) { return task_.parameters.outputs.data[row * task_.parameters.outputs.stride + task_.architecture.width]; }
   Task& task_;
   int64_t n_rows_;
@@ -106,14 +104,15 @@ bool train_freely(const Kernels& kernels, const Task& task, const Runs& runs, in
   const int64_t path = longest_path(task.tables);
   const int64_t copied = task.architecture.output != Output::Softmax ? copied_by(threads) : 0;
   Dealer dealer(runs.count(), 1);
-  Merger outputs(threads), words(threads);
+  Merger outputs(threads, RowWork::of_outputs(kernels, task)), words(threads, RowWork::of_words(kernels, task));
   tallies.resize(threads);
   return run_threads(threads, stop, [&](int thread) {
     Buffers buffers(task, runs.longest(), path, copied);
     Workspace& w = buffers.workspace;
+    int64_t merges = 0;
     const auto merge_now = [&] {
-      outputs.merge(task.parameters.outputs, w.outputs, thread);
-      words.merge(task.parameters.words, w.words_copied, thread);
+      outputs.merge(w.outputs, thread, merges, w.dither);
+      words.merge(w.words_copied, thread, merges++, nullptr);
     };
     if (copied) merge_now();  // nothing has changed: takes the shared rows over
     Dealer::Run run;

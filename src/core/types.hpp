@@ -23,6 +23,7 @@ enum Purpose : uint32_t {
 
 constexpr int kAlignment = 64;  // rows of U and W start on a cache line ...
 constexpr int kRowMultiple = 16;  // ... so their length is a multiple of this many floats, the rest zero
+constexpr int kHalfMultiple = 32;  // ... or of this many, if they have 16 bits each
 constexpr int kBatchMultiple = 32;  // softmax batches are padded to a multiple of this
 constexpr int64_t kNear = 1 << 16;  // numbers of the busiest rows of U, which need not be fetched ahead
 constexpr int kTogether = 4;  // documents that learn together
@@ -30,6 +31,7 @@ constexpr int kMostWays = 32;  // of one document through the tree, learned toge
 constexpr uint64_t kTurns = ~uint64_t{kMostWays - 1};  // the turns that a leaf tells; behind them is room for the number of a way
 constexpr int kBlock = 5;  // nodes of the tree handled together
 constexpr float kLeastError = 0.5f;  // what smaller errors are rounded to at random, or to 0
+constexpr int kDitherPhases = 256;  // places where the numbers begin that a row is rounded by, kRowMultiple apart
 constexpr int kStripSteps = 16;  // of concat, until its input goes back to the beginning of its strip
 constexpr int kChunk = 256;  // steps whose noise is drawn at once; the stop flag is looked at as often
 constexpr int kPrefetched = 2048;  // numbers of a row that are fetched ahead; the processor finds the rest
@@ -52,9 +54,10 @@ struct Architecture {
   bool train_words;
   bool by_ways;  // dbow with the tree: some targets of one document are learned together
   bool draw_errors;  // dm: most small errors are rounded to 0, some to 1
+  bool half;  // with drawn errors: rows of U are bfloat16 in training
   int slots;  // context words of a full window
   int width;  // the length of h
-  int row;    // of U: width, rounded up to kRowMultiple; hs trains its bias in the column behind `width`
+  int row;    // of U: width, rounded up; hs trains its bias in the column behind `width`
   int word_row;  // of W: word_size, rounded up
 };
 
@@ -78,6 +81,7 @@ struct Tables {
   bool deep;             // whether some paths are longer than their leaves tell
 };
 
+// Rows of floats; or of bfloat16, two in the place of a float (kernels/spans.inl), which `stride` counts.
 struct Matrix {
   float* data;
   int64_t stride;
@@ -165,10 +169,18 @@ struct Lane {
   int n_moving;            // those of them that are trained
 };
 
+// Rows on a path that is needed next, those behind the first `near` to be fetched.
+struct Ahead {
+  int count, near;
+  const float* const* rows;
+};
+
 // A target each of up to kTogether lanes, and the rows of U they need: lists of `apart` places a lane.
 struct Round {
   int apart;
   const float* x[kTogether];
+  const float* seen[kTogether];  // what rows of U are multiplied by: x, or, if they are of bfloat16,
+  float* packed[kTogether];      // x rounded to the nearest such numbers
   float* gradients[kTogether];
   int32_t targets[kTogether];
   float rates[kTogether];
@@ -185,6 +197,7 @@ struct Round {
   float* pulls;
   float* backs;              // cosine: how much of itself a row loses
   float* chances;            // drawn errors: what each is measured by
+  const uint16_t* dither[kTogether];  // rows of bfloat16: what they are rounded by
   float** learners;          // drawn errors: rows of one document that learn, and their pulls
   float* learned;
   float** rows;              // negative: of each lane's target; hs: of all pairs
@@ -203,8 +216,10 @@ struct Round {
   int* begin_of;
   int* lane_of;
   const float** before;      // the gradient so far
-  const float** ahead;       // rows that a document after these will need, to be fetched
-  int n_ahead;
+  int lengths[kTogether];    // nodes of each path
+  int near[kTogether];       // and how many of them need not be fetched
+  Ahead ahead;               // of a document after these,
+  const float** rows_ahead;  // and its rows
 };
 
 // Some targets of one document, and the nodes on their ways through the tree, each once.
@@ -251,6 +266,7 @@ struct Workspace {
   int32_t* noise;        // kChunk * negative
   Round round;
   // training
+  uint16_t* dither;      // rows of bfloat16: what they are rounded by, kDitherPhases times kRowMultiple, over and over
   int n_lanes;
   Lane* lanes;
   Lane** active;
@@ -297,6 +313,13 @@ struct Slope {
   double radial;     // the sum of residual * y
 };
 
+// What is done with whole rows of so many numbers, of floats or of bfloat16.
+struct RowKernels {
+  void (*difference)(const float* now, const float* before, int64_t length, float* out);
+  void (*add)(float* row, const float* change, int64_t length, float weight, const uint16_t* dither);
+  void (*merge)(float* shared, float* mine, float* before, int64_t length, float weight, const uint16_t* dither);
+};
+
 struct Kernels {
   const char* name;
   void (*train)(const Task&, Workspace&, const Document* documents, int64_t count);
@@ -309,6 +332,9 @@ struct Kernels {
   void (*weighted_sum)(const float* rows, int64_t stride, int64_t count, int length, const float* weights, float* out);
   Slope (*logistic)(const Occurrences&, const float* at, const float* along, float t, float factor, float* residual);
   double (*exponentials)(const float* y, int64_t count, float* out);
+  RowKernels rows, half_rows;
+  void (*pack)(const float* row, int64_t length, float* to);
+  void (*unpack)(const float* row, int64_t length, float* to);
 };
 
 }  // namespace paravec

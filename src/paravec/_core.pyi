@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 ROW_MULTIPLE: int
+HALF_MULTIPLE: int
 ALIGNMENT: int
 
 class Combine:
@@ -40,6 +41,7 @@ class Architecture:
         train_words: bool,
         by_ways: bool,
         draw_errors: bool,
+        half: bool,
         slots: int,
         width: int,
     ) -> None: ...
@@ -98,6 +100,8 @@ def score(
     threads: int,
     kernels: str = "",
 ) -> tuple[float, int]: ...
+def pack_outputs(outputs: NDArray[np.floating], bias: NDArray[np.floating] | None, kernels: str = "") -> None: ...
+def unpack_outputs(outputs: NDArray[np.floating], bias: NDArray[np.floating] | None, kernels: str = "") -> None: ...
 def fill_uniform(seed: int, purpose: int, dm: bool, out: NDArray[np.float32], kernels: str = "") -> None: ...
 def fill_order(seed: int, epoch: int, dm: bool, out: NDArray[np.int64]) -> None: ...
 def available_kernels() -> list[str]: ...

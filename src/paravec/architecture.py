@@ -23,6 +23,7 @@ class Architecture:
     batch_size: int
     train_words: bool
     draw_errors: bool
+    half: bool  # with drawn errors: whether numbers of U have 16 bits while they are trained
 
     @property
     def is_dm(self) -> bool:

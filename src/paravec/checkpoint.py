@@ -17,7 +17,7 @@ import numpy as np
 from paravec import manifest, parameters, tensors
 from paravec.architecture import Architecture
 from paravec.corpus import CorpusFacts
-from paravec.engines.cpu import padded
+from paravec.engines.room import padded
 from paravec.errors import ModelFormatError
 from paravec.folders import check_target, replacing
 from paravec.model import Model, Weights
@@ -28,7 +28,7 @@ from paravec.vocab import Vocabulary
 FORMAT = "paravec checkpoint"
 VERSION = 1
 NAME = "checkpoint.json"
-FREE = ("n_jobs", "engine", "gpu_storage", "max_unique", "checkpoint_every")  # may be others when a fit goes on
+FREE = ("n_jobs", "engine", "storage", "max_unique", "checkpoint_every")  # may be others when a fit goes on
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from paravec.text import Tokenizer
 from paravec.training import Callback
 
 _OF_TRAINING = (  # settings that may be others when a fit is continued
-    "gpu_storage", "deterministic", "learning_rate", "min_learning_rate", "refit_documents", "validation_fraction",
+    "storage", "deterministic", "learning_rate", "min_learning_rate", "refit_documents", "validation_fraction",
     "patience", "stop_tol",
 )  # fmt: skip
 
@@ -105,9 +105,11 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
     engine : {"cpu", "gpu", "auto", "reference"}
         The C++ core; PyTorch and Triton on a GPU (``pip install 'paravec[gpu]'``); the GPU if there is one, else the
         core, and a warning says why; or the slow definition in NumPy.
-    gpu_storage : {"float32", "bfloat16"}
-        With ``engine="gpu"``, how word vectors and output weights lie on it while they are trained. bfloat16 takes half
-        the room; sums are rounded up or down by chance. Models are float32 afterwards.
+    storage : {"float32", "bfloat16"}, optional
+        How output weights lie in memory while they are trained, and on a GPU word vectors too. bfloat16 takes half the
+        room, so that they come and go in half the time; sums are rounded up or down by chance. Models are float32
+        afterwards. On the processor it is for ``combine="concat"`` with errors that are drawn, and what such a model
+        does if it is left out; all else is float32 then.
     n_jobs : int, optional
         Threads; -1 for all cores.
     random_state : int, RandomState or None
@@ -194,7 +196,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         min_learning_rate: float | None = None,
         deterministic: bool = False,
         engine: str = "cpu",
-        gpu_storage: str = "float32",
+        storage: str | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -239,7 +241,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         self.min_learning_rate = min_learning_rate
         self.deterministic = deterministic
         self.engine = engine
-        self.gpu_storage = gpu_storage
+        self.storage = storage
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -76,6 +76,18 @@ class Begun:
     places: NDArray[np.int64]
 
 
+def _check_engine(settings: Settings) -> None:
+    """Refuses a GPU that is not there, and numbers of 16 bits that no model would have (but with ``auto``)."""
+    if on_gpu(settings) or settings.engine == "auto" or settings.storage != "bfloat16":
+        return
+    if not any(each.half for each in settings.architectures()):
+        raise ValueError(
+            f"storage='bfloat16' is for engine='gpu', and for models with combine='concat' that draw errors, not for "
+            f"engine={settings.engine!r} with model={settings.model!r}, combine={settings.combine!r} and "
+            f"draw_errors={settings.draw_errors}; leave it out"
+        )
+
+
 @dataclass(frozen=True)
 class Job:
     """What is to be fitted: settings that are settled, and the corpus to learn from."""
@@ -97,11 +109,7 @@ class Job:
         verbose: bool = False,
     ) -> Job:
         """Encodes the documents if they are not, and settles what depends on them."""
-        if not on_gpu(settings) and settings.gpu_storage != "float32" and settings.engine != "auto":
-            raise ValueError(
-                f"gpu_storage={settings.gpu_storage!r} is for engine='gpu', not for engine={settings.engine!r}; "
-                f"leave it out"
-            )
+        _check_engine(settings)
         corpus = corpus_of(X)
         if corpus is None:
             known = None if vocabulary is None else GivenVocabulary(vocabulary)

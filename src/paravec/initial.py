@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from paravec.architecture import Architecture
 from paravec.draws import Purpose
 from paravec.engines.base import Tables
-from paravec.engines.cpu import fill_uniform, zeros
+from paravec.engines.cpu import fill_uniform
+from paravec.engines.room import zeros
 from paravec.model import Model
 from paravec.settings import Settings
 from paravec.text import Token

@@ -8,7 +8,7 @@ from pathlib import Path
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.engines.base import RUN_TOKENS, n_shares
-from paravec.engines.cpu import stride
+from paravec.engines.room import stride
 from paravec.errors import NotEnoughMemoryError
 from paravec.settings import Settings, threads
 from paravec.vocab import Vocabulary

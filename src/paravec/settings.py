@@ -12,7 +12,7 @@ from typing import Any
 from paravec.architecture import Architecture
 from paravec.text import TOKENIZERS, Tokenizer
 
-CHOICES: dict[str, tuple[str, ...]] = {
+CHOICES: dict[str, tuple[str | None, ...]] = {
     "model": ("dbow", "dm", "dm+dbow"),
     "context": ("left", "both"),
     "combine": ("concat", "mean", "sum"),
@@ -20,10 +20,12 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "output": ("negative", "hs", "softmax"),
     "logit": ("dot", "cosine"),
     "engine": ("cpu", "gpu", "auto", "reference"),
-    "gpu_storage": ("float32", "bfloat16"),
+    "storage": (None, "float32", "bfloat16"),
     "infer_noise": ("common", "own"),
 }
-BEFORE = {"infer_noise": "own", "draw_errors": False}  # settings of models that were saved before there was a choice
+# settings of models that were saved before there was a choice
+BEFORE = {"infer_noise": "own", "draw_errors": False, "storage": "float32"}
+RENAMED = {"gpu_storage": "storage"}
 
 
 def threads(n_jobs: int | None) -> int:
@@ -145,7 +147,9 @@ class Settings(Encoding):
     min_learning_rate: float | None = _setting(None, "at the last step; 0.0001 at most if left out")
     deterministic: bool = _setting(False, "bit-identical results at any number of threads")
     engine: str = _setting("cpu", "cpu, gpu, auto (gpu if there is one), or reference")
-    gpu_storage: str = _setting("float32", "float32 or bfloat16: numbers of words and outputs in training on a gpu")
+    storage: str | None = _setting(
+        None, "float32 or bfloat16: of U in training, on a gpu of W too; if left out bfloat16 for dm concat on the cpu"
+    )
     infer_tol: float = _setting(0.001, "how far the gradient must fall in inference, as a part of what it is at zero")
     infer_max_iter: int = _setting(100, "steps of inference at most")
     infer_l2: float = _setting(5.0, "weight of the squared length of a vector in inference")
@@ -227,12 +231,16 @@ class Settings(Encoding):
             batch_size=self.batch_size or (4 if model == "dm" and self.output == "negative" else 16),
             train_words=self.train_words and model == "dbow",
             draw_errors=self._draws_errors(model),
+            half=self._halves(model),
         )
 
     def _draws_errors(self, model: str) -> bool:
         if model != "dm" or not self._may_draw_errors:
             return False
         return self.combine == "concat" if self.draw_errors is None else self.draw_errors
+
+    def _halves(self, model: str) -> bool:
+        return self._draws_errors(model) and self.combine == "concat" and self.storage != "float32"
 
     @property
     def _may_draw_errors(self) -> bool:
@@ -303,9 +311,9 @@ class Settings(Encoding):
                 f"draw_errors=True is for output='negative' or 'hs' with logit='dot', not for output={self.output!r} "
                 f"with logit={self.logit!r}; leave it out"
             )
-        if self.gpu_storage == "bfloat16" and self.output == "softmax":
+        if self.storage == "bfloat16" and self.output == "softmax":
             raise ValueError(
-                "gpu_storage='bfloat16' is for output='negative' and 'hs': the exact softmax changes every row at "
+                "storage='bfloat16' is for output='negative' and 'hs': the exact softmax changes every row at "
                 "every step, by less than such numbers can tell; leave it out"
             )
 

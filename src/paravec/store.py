@@ -31,7 +31,7 @@ from paravec.errors import ModelFormatError, WithoutDocumentsError
 from paravec.fitted import Fitted, Losses, known
 from paravec.folders import check_target, locked, replacing, sync, watched
 from paravec.model import Model
-from paravec.settings import BEFORE, Settings
+from paravec.settings import BEFORE, RENAMED, Settings
 from paravec.text import Tokenizer
 from paravec.vocab import Vocabulary
 
@@ -209,7 +209,7 @@ def _loaded(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) ->
 
 def _settings(folder: Path, about: dict[str, Any], tokenizer: Tokenizer | None) -> Settings:
     """The settings; those that this version does not know were saved by a later one, and matter."""
-    told = BEFORE | about["settings"]
+    told = BEFORE | {RENAMED.get(name, name): value for name, value in about["settings"].items()}
     unknown = sorted(told.keys() - {each.name for each in fields(Settings)})
     if unknown:
         raise ModelFormatError(

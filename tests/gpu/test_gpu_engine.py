@@ -209,16 +209,16 @@ def test_a_real_device_is_lost_or_its_process_killed_and_the_checkpoint_remains(
     assert "epochs: 4" in then.stdout, then.stderr
 
 
-def test_storage_of_16_bits_is_a_choice_for_a_gpu_alone(tmp_path):
-    found = fit(gpu_storage="bfloat16")
+def test_storage_of_16_bits_is_a_choice_for_any_model_on_a_gpu(tmp_path):
+    found = fit(storage="bfloat16")
     outputs = found._fitted.models[0].outputs
     assert outputs.any()
     assert not (outputs.copy().view(np.uint32) & 0xFFFF).any()
     found.save(tmp_path / "model")
     opened = ParagraphVector.load(tmp_path / "model").set_params(engine="cpu")
     assert np.allclose(opened.transform(DOCS), found.transform(DOCS), atol=1e-3)
-    with pytest.raises(ValueError, match="gpu_storage='bfloat16' is for engine='gpu', not for engine='cpu'"):
-        fit(gpu_storage="bfloat16", engine="cpu")
+    with pytest.raises(ValueError, match=r"storage='bfloat16' is for engine='gpu'.*not for engine='cpu'"):
+        fit(storage="bfloat16", engine="cpu")
 
 
 def test_a_fit_with_16_bits_goes_on_without_a_gpu(tmp_path):
@@ -230,7 +230,7 @@ def test_a_fit_with_16_bits_goes_on_without_a_gpu(tmp_path):
 
     given = {"checkpoint": tmp_path / "point", "checkpoint_every": 1}
     with pytest.raises(EnoughError):
-        fit(gpu_storage="bfloat16", epochs=3, callbacks=[lambda epoch: epoch.epoch == 2 and stop(epoch)], **given)
+        fit(storage="bfloat16", epochs=3, callbacks=[lambda epoch: epoch.epoch == 2 and stop(epoch)], **given)
     assert len(fit(engine="cpu", epochs=3, resume=True, **given).loss_history_["dbow"]) == 3
 
 

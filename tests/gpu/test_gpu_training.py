@@ -257,7 +257,7 @@ def summed(model, case, work) -> Tally:
         {"output": "softmax"},
         {"train_words": True},
         {"model": "dm", "combine": "mean"},
-        {"gpu_storage": "bfloat16"},
+        {"storage": "bfloat16"},
     ],
     ids=str,
 )
@@ -267,7 +267,7 @@ def test_deterministic_training_can_be_repeated_to_the_bit(settings, monkeypatch
     found = []
     for _ in range(2):
         case = make_case(docs, sample=0.02, **settings)
-        engine = GpuEngine(deterministic=True, half="gpu_storage" in settings)
+        engine = GpuEngine(deterministic=True, half="storage" in settings)
         tally = engine.train(case.model, case.corpus, case.tables, case.work())
         engine.settle(case.model)
         found.append((tally, case.model))

@@ -1,4 +1,8 @@
 // Training, inference and scores.
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
 #include "../dispatch.hpp"
 #include "../draws.hpp"
 #include "../inference.hpp"
@@ -24,6 +28,15 @@ Matrix aligned(const std::optional<Table<float>>& table) {
   if (m.data && table->shape(0) > 1 && (m.stride % kRowMultiple != 0 || reinterpret_cast<uintptr_t>(m.data) % kAlignment != 0))
     throw std::invalid_argument("rows must be padded and aligned");
   return m;
+}
+
+int padded(int n, int multiple) { return (n + multiple - 1) / multiple * multiple; }
+
+// The numbers of a row of bfloat16 for so many, which is shorter than the row of floats that it stands for.
+int half_row(const Table<float>& outputs, int64_t numbers) {
+  const int row = padded(static_cast<int>(numbers), kHalfMultiple);
+  if (outputs.stride(0) < row / 2) throw std::invalid_argument("rows must have room for a bias");
+  return row;
 }
 
 struct Arrays {
@@ -52,6 +65,10 @@ Task make_task(const Architecture& architecture, const Arrays& a) {
                  nullptr,
                  false};
   task.parameters = {matrix(a.documents), aligned(a.words), aligned(a.outputs), data(a.bias), data(a.trainable)};
+  if (architecture.half) {
+    task.architecture.row = half_row(a.outputs.value(), architecture.width + (a.bias ? 1 : 0));
+    task.parameters.outputs.stride = task.architecture.row / 2;
+  }
   return task;
 }
 
@@ -132,6 +149,42 @@ std::tuple<double, int64_t> score_all(const Architecture& architecture, const Ar
   return {result.objective, result.targets};
 }
 
+// Pages that hold zeros only, and that nobody has written to, take no memory.
+void put(const std::vector<float>& from, int64_t count, float* to) {
+  const size_t bytes = count * sizeof(float);
+  if (std::memcmp(from.data(), to, bytes) != 0) std::memcpy(to, from.data(), bytes);
+}
+
+// Rows of U, each with its bias behind the last column, to rows of bfloat16, which lie one behind the other where the first
+// rows of floats were; and back.
+void pack_outputs(Table<float> outputs, std::optional<Array<float>> bias, const std::string& kernels) {
+  const Kernels& chosen = kernels_named(kernels);
+  const Matrix m = aligned(outputs);
+  const int64_t rows = outputs.shape(0), columns = outputs.shape(1), length = half_row(outputs, columns + (bias ? 1 : 0));
+  std::vector<float> row(length), half(length / 2);
+  nb::gil_scoped_release release;
+  for (int64_t i = 0; i < rows; ++i) {
+    std::memcpy(row.data(), m.data + i * m.stride, columns * sizeof(float));
+    if (bias) row[columns] = bias->data()[i];
+    chosen.pack(row.data(), length, half.data());
+    put(half, length / 2, m.data + i * length / 2);
+  }
+}
+
+void unpack_outputs(Table<float> outputs, std::optional<Array<float>> bias, const std::string& kernels) {
+  const Kernels& chosen = kernels_named(kernels);
+  const Matrix m = aligned(outputs);
+  const int64_t rows = outputs.shape(0), columns = outputs.shape(1), length = half_row(outputs, columns + (bias ? 1 : 0));
+  std::vector<float> row(std::max(length, m.stride));
+  nb::gil_scoped_release release;
+  for (int64_t i = rows - 1; i >= 0; --i) {
+    chosen.unpack(m.data + i * length / 2, length, row.data());
+    if (bias) bias->data()[i] = row[columns];
+    std::fill(row.begin() + columns, row.end(), 0.0f);
+    put(row, m.stride, m.data + i * m.stride);
+  }
+}
+
 void fill_uniform(uint64_t seed, uint32_t purpose, bool dm, Table<float> out, const std::string& kernels) {
   const Kernels& chosen = kernels_named(kernels);
   const Matrix m = matrix(out);
@@ -158,14 +211,13 @@ void bind_engine(nb::module_& m) {
       .def("__init__",
            [](Architecture* self, bool dm, int vector_size, int word_size, int window, bool both, Combine combine, bool pad_all,
               Output output, int negative, bool cosine, float cosine_scale, int batch_size, bool train_words, bool by_ways, bool draw_errors,
-              int slots, int width) {
-             const auto padded = [](int n) { return (n + kRowMultiple - 1) / kRowMultiple * kRowMultiple; };
+              bool half, int slots, int width) {
              new (self) Architecture{dm,       vector_size, word_size,    window,     both,        combine, pad_all, output,
-                                     negative, cosine,      cosine_scale, batch_size, train_words, by_ways, draw_errors, slots,   width,
-                                     padded(width), padded(word_size)};
+                                     negative, cosine,      cosine_scale, batch_size, train_words, by_ways, draw_errors, half, slots, width,
+                                     padded(width, kRowMultiple), padded(word_size, kRowMultiple)};
            },
            "dm"_a, "vector_size"_a, "word_size"_a, "window"_a, "both"_a, "combine"_a, "pad_all"_a, "output"_a, "negative"_a,
-           "cosine"_a, "cosine_scale"_a, "batch_size"_a, "train_words"_a, "by_ways"_a, "draw_errors"_a, "slots"_a, "width"_a);
+           "cosine"_a, "cosine_scale"_a, "batch_size"_a, "train_words"_a, "by_ways"_a, "draw_errors"_a, "half"_a, "slots"_a, "width"_a);
 
   nb::class_<Arrays>(m, "Arrays")
       .def("__init__",
@@ -198,8 +250,11 @@ void bind_engine(nb::module_& m) {
         "kernels"_a = "");
   m.def("fill_uniform", &fill_uniform, "seed"_a, "purpose"_a, "dm"_a, "out"_a, "kernels"_a = "");
   m.def("fill_order", &fill_order, "seed"_a, "epoch"_a, "dm"_a, "out"_a.noconvert());
+  m.def("pack_outputs", &pack_outputs, "outputs"_a.noconvert(), "bias"_a.noconvert().none(), "kernels"_a = "");
+  m.def("unpack_outputs", &unpack_outputs, "outputs"_a.noconvert(), "bias"_a.noconvert().none(), "kernels"_a = "");
   m.def("available_kernels", &available_kernels);
   m.attr("ROW_MULTIPLE") = kRowMultiple;
+  m.attr("HALF_MULTIPLE") = kHalfMultiple;
   m.attr("ALIGNMENT") = kAlignment;
 }
 

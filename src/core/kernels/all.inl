@@ -12,6 +12,7 @@ namespace {
 #include "kernels/vector.inl"
 #include "kernels/draws.inl"
 #include "kernels/predicted.inl"
+#include "kernels/spans.inl"
 #include "kernels/products.inl"
 #include "kernels/copies.inl"
 #include "kernels/errors.inl"
@@ -32,6 +33,7 @@ namespace {
 }  // namespace
 
 extern const Kernels kernels = {
-    PARAVEC_ISA_NAME, train, flush, gradient, occurrences, noise_words, uniform, dots_many, weighted_sum, logistic, exponentials};
+    PARAVEC_ISA_NAME, train, flush, gradient, occurrences, noise_words, uniform, dots_many, weighted_sum, logistic, exponentials,
+    {difference<false>, add_part_of<false>, merge<false>}, {difference<true>, add_part_of<true>, merge<true>}, pack, unpack};
 
 }  // namespace paravec::PARAVEC_ISA

@@ -60,5 +60,5 @@ inline const float* seen_output(const Task& task, const Workspace& w, int64_t id
 }
 
 inline void prefetch_output(const Task& task, const Workspace& w, int64_t id) {
-  if (!is_near(task, id)) prefetch_row(task.parameters.outputs, w.outputs, id, task.architecture.row);
+  if (!is_near(task, id)) prefetch_row(task.parameters.outputs, w.outputs, id, static_cast<int>(task.parameters.outputs.stride));
 }

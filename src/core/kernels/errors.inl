@@ -38,6 +38,11 @@ inline void draw_chances(const Task& task, const Lane& lane, int count, float* o
   }
 }
 
+// Where the numbers begin that the rows of a lane's step are rounded by: low bits, which chances leave.
+inline const uint16_t* dither_of(const Workspace& w, const Lane& lane) {
+  return w.dither + lane.numbers[lane.at % 4 * kCounters] % kDitherPhases * kRowMultiple;
+}
+
 // Those rows of a list that learn, and their pulls, are put together. Returns how many.
 inline int gather_learners(Round& round, float* const* rows, const float* pulls, int count) {
   int n = 0;
@@ -50,6 +55,7 @@ inline int gather_learners(Round& round, float* const* rows, const float* pulls,
 }
 
 // They learn from a document, and it from them: at once, if its x is all that there is of it.
+template <bool Half>
 inline void learn_drawn(const Task& task, Round& round, int l, int n) {
   const int length = task.architecture.row;
   float* gradient = round.gradients[l];
@@ -61,7 +67,8 @@ inline void learn_drawn(const Task& task, Round& round, int l, int n) {
     with_size(n - done, [&](auto size) {
       const float* before = done ? gradient : round.zeros;
       const auto work = [&](auto learn, float* to) {
-        update<size.value, false, learn.value>(round.learners + done, x, before, to, length, round.learned + done, nullptr);
+        update<size.value, Half, 0, learn.value>(round.learners + done, x, before, to, length, round.learned + done, nullptr,
+                                                     Half ? round.dither[l] + done * kRowMultiple : nullptr);
       };
       at_once && n - done <= kGroup ? work(Size<true>{}, const_cast<float*>(x)) : work(Size<false>{}, gradient);
     });

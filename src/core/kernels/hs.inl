@@ -3,19 +3,28 @@
 // Ways have many lengths, and a branch that depends on one is mispredicted. So they are cut into blocks of kBlock nodes, the
 // last one filled up with rows of zeros, and the blocks of all documents are gone through in one loop.
 
+constexpr int64_t kNearInTurn = 1 << 17;  // floats of the busiest rows of U, which are in the second-level cache anyway
 constexpr int kInTurn = 256;  // numbers of a row from which on the nodes of one document fill a near cache
 
 // Whether documents go one after another: then the rows of the next one are fetched while this one learns. (The steps are the
-// same.)
-inline bool in_turn(const Task& task) { return task.architecture.row >= kInTurn; }
+// same, but for rounding: so rows of bfloat16 always do.)
+inline bool in_turn(const Task& task) { return task.architecture.row >= kInTurn || task.architecture.half; }
+
+// How many nodes of a path are near: the first ones.
+inline int near_nodes(const Task& task, const int32_t* path, int count) {
+  int n = 0;
+  while (n < count && (path[n] >> 1) * task.parameters.outputs.stride < kNearInTurn) ++n;
+  return n;
+}
 
 // Where the rows of a path are, for a document that comes after all of this round.
 inline void look_at_path(const Task& task, Workspace& w, int32_t target) {
   Round& round = w.round;
-  const int64_t first = task.tables.path_offsets[target], end = task.tables.path_offsets[target + 1];
-  round.n_ahead = 0;
-  for (int64_t i = first; i < end; ++i)
-    round.ahead[round.n_ahead++] = seen(task.parameters.outputs, w.outputs, task.tables.paths[i] >> 1);
+  const int64_t first = task.tables.path_offsets[target];
+  const int count = static_cast<int>(task.tables.path_offsets[target + 1] - first);
+  round.ahead = {count, near_nodes(task, task.tables.paths + first, count), round.rows_ahead};
+  for (int i = 0; i < count; ++i)
+    round.rows_ahead[i] = seen(task.parameters.outputs, w.outputs, task.tables.paths[first + i] >> 1);
 }
 
 inline void collect_path(const Task& task, Workspace& w, int l) {
@@ -23,6 +32,8 @@ inline void collect_path(const Task& task, Workspace& w, int l) {
   const Tables& tables = task.tables;
   const int64_t first = tables.path_offsets[round.targets[l]];
   const int count = static_cast<int>(tables.path_offsets[round.targets[l] + 1] - first), at = l * round.apart;
+  if (in_turn(task)) round.near[l] = near_nodes(task, tables.paths + first, count);
+  round.lengths[l] = count;
   const int whole = round.counts[l] = (count + kBlock - 1) / kBlock * kBlock;  // filled up with what is nobody's
   for (int i = 0; i < whole; i += kLanes) {
     const IntVec turns = load_integers(tables.paths + first + i), inside = load_integers(kPlaces) < count - i;
@@ -41,39 +52,52 @@ inline void collect_path(const Task& task, Workspace& w, int l) {
   }
 }
 
-// The products of some blocks, and what these learn. `next` are rows to fetch on the way, the deepest last.
-template <bool Fetch>
-inline void hs_blocks(const Task& task, Workspace& w, Sums& sums, int first, int n, const float* const* next, int n_next) {
+// Calls work(Size<number>, rows) with some of the rows that are to be fetched, the deepest first, such that `chances` of these
+// calls take them all. Few at a time, because while many are on their way nothing else gets through.
+template <class Work>
+inline void fetch_some(Ahead& next, int chances, Work work) {
+  const int left = next.count - next.near;
+  const auto take = [&](auto number) {
+    next.count -= number.value;
+    work(number, next.rows + next.count);
+  };
+  if (left <= 0) return work(Size<0>{}, nullptr);
+  if (left <= chances) return take(Size<1>{});
+  left <= 2 * chances || next.count < kBlock ? take(Size<2>{}) : take(Size<kBlock>{});
+}
+
+// The products of some blocks, and what these learn. `next` are rows to fetch on the way.
+template <bool Half>
+inline void hs_blocks(const Task& task, Workspace& w, Sums& sums, int first, int n, Ahead next) {
   Round& round = w.round;
   const int length = task.architecture.row, begin = round.block_of[first], end = round.block_of[n];
   const bool draw = task.architecture.draw_errors;
   for (int b = begin; b < end; ++b) {
     const int at = round.begin_of[b];
-    const float* x = round.x[round.lane_of[b]];
-    if (Fetch && draw) {  // all rows are read now, and few later
-      n_next -= kBlock;
-      const float* const* ahead = n_next < 0 ? round.rows + at : next + n_next;
-      store_eight(round.products + at, dots<kBlock, Fetch>(round.rows + at, x, length, ahead));
-    } else {
-      store_eight(round.products + at, dots<kBlock>(round.rows + at, x, length));
-    }
+    const float* x = round.seen[round.lane_of[b]];
+    const auto work = [&](auto number, const float* const* ahead) {
+      store_eight(round.products + at, dots<kBlock, Half, number.value>(round.rows + at, x, length, ahead));
+    };
+    draw ? fetch_some(next, end - b, work) : work(Size<0>{}, nullptr);  // if they are drawn, few rows are read later
   }
   link_together<false>(task, round, sums, first, n);
   if (draw) {
     for (int l = first; l < n; ++l) {
       const int at = l * round.apart;
-      learn_drawn(task, round, l, gather_learners(round, round.rows + at, round.pulls + at, round.counts[l]));
+      learn_drawn<Half>(task, round, l, gather_learners(round, round.rows + at, round.pulls + at, round.counts[l]));
     }
     return;
   }
   for (int b = begin; b < end; ++b) {
     const int at = round.begin_of[b], l = round.lane_of[b];
-    n_next -= kBlock;
-    update<kBlock, Fetch>(round.rows + at, round.x[l], round.before[b], round.gradients[l], length, round.pulls + at,
-                          n_next < 0 ? round.rows + at : next + n_next);
+    fetch_some(next, end - b, [&](auto number, const float* const* ahead) {
+      update<kBlock, false, number.value>(round.rows + at, round.x[l], round.before[b], round.gradients[l], length,
+                                          round.pulls + at, ahead);
+    });
   }
 }
 
+template <bool Half>
 inline void hs_together(const Task& task, Workspace& w, Sums& sums, int n) {
   Round& round = w.round;
   round.most_times = 1;
@@ -85,10 +109,10 @@ inline void hs_together(const Task& task, Workspace& w, Sums& sums, int n) {
   round.block_of[n] = round.n_blocks;
   if (in_turn(task)) {
     for (int l = 0; l + 1 < n; ++l)
-      hs_blocks<true>(task, w, sums, l, l + 1, round.rows + (l + 1) * round.apart, round.counts[l + 1]);
-    hs_blocks<true>(task, w, sums, n - 1, n, round.ahead, round.n_ahead);
+      hs_blocks<Half>(task, w, sums, l, l + 1, {round.lengths[l + 1], round.near[l + 1], round.rows + (l + 1) * round.apart});
+    hs_blocks<Half>(task, w, sums, n - 1, n, round.ahead);
   } else {
-    hs_blocks<false>(task, w, sums, 0, n, nullptr, 0);
+    hs_blocks<Half>(task, w, sums, 0, n, {});
   }
   if (task.bias_column)
     for (int l = 0; l < n; ++l) round.gradients[l][task.architecture.width] = 0.0f;  // the 1 is no parameter

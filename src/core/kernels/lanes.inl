@@ -179,7 +179,7 @@ inline void learn(const Task& task, Workspace& w, Lane& lane) {
 inline void look_ahead(const Task& task, Workspace& w, const Lane& lane, int64_t step, int place) {
   const Tables& tables = task.tables;
   const int64_t left = lane.end - step;
-  if (place == 0) w.round.n_ahead = 0;
+  if (place == 0) w.round.ahead.count = 0;
   if (left < 1 || by_word(task, lane)) return;
   const auto target = [&](int64_t ahead) { return lane.targets[lane.order ? lane.order[step + ahead] : step + ahead]; };
   if (task.architecture.dm) {  // the word that enters the window
@@ -221,11 +221,18 @@ inline void learn_together(const Task& task, Workspace& w, Sums& sums, Lane* con
     round.rates[l] = lane.document.rate;
     round.scales[l] = lane.scale;
     if (a.draw_errors) draw_chances(task, lane, most_rows(task, round.targets[l]), round.chances + l * round.apart);
+    round.seen[l] = a.half ? round.packed[l] : lane.x;
+    if (a.half) {
+      round.dither[l] = dither_of(w, lane);
+      pack(lane.x, a.row, round.packed[l]);
+    }
   }
   if (a.output == Output::Hs) {
-    hs_together(task, w, sums, n);
+    a.half ? hs_together<true>(task, w, sums, n) : hs_together<false>(task, w, sums, n);
+  } else if (a.half) {
+    negative_together<false, true>(task, w, sums, n);
   } else {
-    a.cosine ? negative_together<true>(task, w, sums, n) : negative_together<false>(task, w, sums, n);
+    a.cosine ? negative_together<true, false>(task, w, sums, n) : negative_together<false, false>(task, w, sums, n);
   }
   if (a.draw_errors && has_strip(a)) return;  // has learned already
   for (int l = 0; l < n; ++l) learn(task, w, *lanes[l]);

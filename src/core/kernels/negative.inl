@@ -51,7 +51,7 @@ inline bool in_tiles(const Task& task) {
   return a.output == Output::Negative && !a.cosine && a.negative < kGroup - 1 && a.row >= kWide;
 }
 
-template <bool Cosine>
+template <bool Cosine, bool Half>
 inline void negative_together(const Task& task, Workspace& w, Sums& sums, int n) {
   Round& round = w.round;
   const int length = task.architecture.row, n_common = round.n_common;
@@ -63,18 +63,18 @@ inline void negative_together(const Task& task, Workspace& w, Sums& sums, int n)
     for (; l + kTile <= n; l += kTile)
       with_size(n_common, [&](auto size) {
         if constexpr (size.value < kGroup - 1)
-          products_of_tile<size.value, kTile>(round.common, round.rows + l, round.x + l, length, round.apart,
+          products_of_tile<size.value, kTile, Half>(round.common, round.rows + l, round.seen + l, length, round.apart,
                                               round.products + l * round.apart, round.next, round.next_own + l);
       });
   for (; l < n; ++l) {
     round.common[n_common] = round.rows[l];
-    products<Cosine>(round.common, n_common + 1, round.x[l], length, round.products + l * round.apart, round.norms + l * round.apart);
+    products<Cosine, Half>(round.common, n_common + 1, round.seen[l], length, round.products + l * round.apart, round.norms + l * round.apart);
   }
   link_together<Cosine>(task, round, sums, 0, n);
   if (!Cosine && task.architecture.draw_errors) {
     for (l = 0; l < n; ++l) {
       round.common[n_common] = round.rows[l];
-      learn_drawn(task, round, l, gather_learners(round, round.common, round.pulls + l * round.apart, n_common + 1));
+      learn_drawn<Half>(task, round, l, gather_learners(round, round.common, round.pulls + l * round.apart, n_common + 1));
     }
     return;
   }

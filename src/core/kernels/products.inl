@@ -26,16 +26,14 @@ inline void with_size(int64_t count, Work work) {
   }
 }
 
-// The product of each row with x. On the way, rows that are needed next may be fetched.
-template <int R, bool Fetch = false>
+// The product of each row with x, whose numbers are as those of rows. On the way, some rows that are needed next are fetched.
+template <int R, bool Half = false, int Fetch = 0>
 inline Eight dots(const float* const* rows, const float* x, int length, const float* const* next = nullptr) {
   Vec total[R] = {};
-  for (int j = 0; j < length; j += kLanes) {
-    const Vec at = load(x + j);
-    for (int r = 0; r < R; ++r) {
-      total[r] += load(rows[r] + j) * at;
-      if constexpr (Fetch) __builtin_prefetch(next[r] + j, 0, 2);
-    }
+  for (int j = 0; j < length; j += kSpan<Half>) {
+    for (int r = 0; r < Fetch; ++r) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
+    const auto at = load_span<Half>(x, j);
+    for (int r = 0; r < R; ++r) total[r] = add_products(total[r], load_span<Half>(rows[r], j), at);
   }
   return sums<R>(total);
 }
@@ -52,58 +50,66 @@ inline Eight squares(const float* const* rows, int length) {
 }
 
 // The product of each row with x, and under cosine its squared length; may write a few numbers more.
-template <bool Cosine>
+template <bool Cosine, bool Half = false>
 inline void products(const float* const* rows, int count, const float* x, int length, float* y, float* norms) {
   for (int done = 0; done < count; done += kGroup)
     with_size(count - done, [&](auto size) {
-      store_eight(y + done, dots<size.value>(rows + done, x, length));
+      store_eight(y + done, dots<size.value, Half>(rows + done, x, length));
       if constexpr (Cosine) store_eight(norms + done, squares<size.value>(rows + done, length) + kNormFloor);
     });
 }
 
 // The products of R common rows with the x of T documents, and of each document's own row with its x, behind those. On the
 // way, R + T rows that are needed next are fetched.
-template <int R, int T>
+template <int R, int T, bool Half>
 inline void products_of_tile(const float* const* common, const float* const* own, const float* const* x, int length, int apart,
                              float* y, const float* const* next, const float* const* next_own) {
   Vec total[T][R + 1] = {};
-  for (int j = 0; j < length; j += kLanes) {
-    Vec at[T];
+  for (int j = 0; j < length; j += kSpan<Half>) {
+    for (int t = 0; t < T; ++t) __builtin_prefetch(place_in<Half>(next_own[t], j), 1);
+    for (int r = 0; r < R; ++r) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
+    decltype(load_span<Half>(x[0], 0)) at[T];
     for (int t = 0; t < T; ++t) {
-      at[t] = load(x[t] + j);
-      total[t][R] += load(own[t] + j) * at[t];
-      __builtin_prefetch(next_own[t] + j, 1);
+      at[t] = load_span<Half>(x[t], j);
+      total[t][R] = add_products(total[t][R], load_span<Half>(own[t], j), at[t]);
     }
     for (int r = 0; r < R; ++r) {
-      const Vec u = load(common[r] + j);
-      __builtin_prefetch(next[r] + j, 0, 2);
-      for (int t = 0; t < T; ++t) total[t][r] += u * at[t];
+      const auto u = load_span<Half>(common[r], j);
+      for (int t = 0; t < T; ++t) total[t][r] = add_products(total[t][r], u, at[t]);
     }
   }
   for (int t = 0; t < T; ++t) store_eight(y + t * apart, sums<R + 1>(total[t]));
 }
 
 // What rows of U and a document do to each other: gradient = before + pull u, u += pull x; or x itself learns that, and is
-// what `gradient` points to. On the way, rows that are needed next may be fetched.
-template <int R, bool Fetch, bool Learn = false>
+// what `gradient` points to. On the way, rows that are needed next may be fetched. The r-th row is rounded by the numbers from
+// dither + r kRowMultiple on.
+template <int R, bool Half = false, int Fetch = 0, bool Learn = false>
 inline void update(float* const* rows, const float* x, const float* before, float* gradient, int length, const float* pull,
-                   const float* const* next) {
+                   const float* const* next = nullptr, const uint16_t* dither = nullptr) {
   float* to[R];
   Vec pulls[R];  // registers: the compiler would read what is in memory again after every store
   for (int r = 0; r < R; ++r) {
     to[r] = rows[r];
     pulls[r] = Vec{} + pull[r];
   }
-  for (int j = 0; j < length; j += kLanes) {
-    const Vec at = load(x + j);
-    Vec total = load(before + j), u[R];
-    for (int r = 0; r < R; ++r) u[r] = load(to[r] + j);
-    for (int r = 0; r < R; ++r) {
-      total += pulls[r] * u[r];
-      store(to[r] + j, u[r] + pulls[r] * at);
-      if constexpr (Fetch) __builtin_prefetch(next[r] + j, 0, 2);
+  constexpr int n = kParts<Half>;
+  for (int j = 0; j < length; j += kSpan<Half>) {
+    Vec at[n], total[n], u[R][n];
+    for (int part = 0; part < n; ++part) {
+      at[part] = load(x + j + part * kLanes);
+      total[part] = load(before + j + part * kLanes);
+      for (int r = 0; r < R; ++r) u[r][part] = load_part<Half>(to[r], j, part);
     }
-    store(gradient + j, Learn ? at + total : total);
+    for (int r = 0; r < R; ++r) {
+      for (int part = 0; part < n; ++part) {
+        total[part] += pulls[r] * u[r][part];
+        u[r][part] += pulls[r] * at[part];
+      }
+      store_span<Half>(to[r], j, u[r], dither, r * kRowMultiple);
+      if (r < Fetch) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
+    }
+    for (int part = 0; part < n; ++part) store(gradient + j + part * kLanes, Learn ? at[part] + total[part] : total[part]);
   }
 }
 

@@ -91,8 +91,8 @@ inline void slide_strip(const Task& task, Workspace& w, Lane& lane) {
 
 // Behind h there are zeros.
 inline void end_strip(const Task& task, const Lane& lane) {
-  float* end = lane.strip + task.architecture.width;
-  for (int j = 0; j < kRowMultiple; j += kLanes) store(end + j, Vec{});
+  const Architecture& a = task.architecture;
+  for (int j = a.width; j < a.row; j += kLanes) store(lane.strip + j, Vec{});
 }
 
 // All words leave, and the document goes home.

@@ -153,7 +153,7 @@ inline void learn_ways(const Task& task, Workspace& w, Sums& sums, const Ways& w
     more += link_nodes(w, sums, ways, i, x_norm, products_of_some);
   }
   for (int at = 0; at < ways.n_nodes; at += kBlock)
-    update<kBlock, true>(ways.rows + at, x, at ? lane.gradient : w.round.zeros, lane.gradient, length, w.round.pulls + at,
+    update<kBlock, false, kBlock>(ways.rows + at, x, at ? lane.gradient : w.round.zeros, lane.gradient, length, w.round.pulls + at,
                          at < next.n_nodes ? next.rows + at : ways.rows + at);
   take_back(lane.gradient, x, length, -sum(more));
   add_row(x, lane.gradient, task.architecture.vector_size);

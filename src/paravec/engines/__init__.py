@@ -21,7 +21,7 @@ def engine_for(settings: Settings, training: bool = False) -> Engine:
     if on_gpu(settings):
         from paravec.engines.gpu import GpuEngine
 
-        return GpuEngine(deterministic, half=training and settings.gpu_storage == "bfloat16")
+        return GpuEngine(deterministic, half=training and settings.storage == "bfloat16")
     from paravec.engines.cpu import CpuEngine
 
     return CpuEngine(settings.n_jobs, deterministic=deterministic)

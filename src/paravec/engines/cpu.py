@@ -10,10 +10,14 @@ from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import Inference, OnHost, Pass, Tables, Tally
+from paravec.engines.room import padded, stride
 from paravec.model import Model
 from paravec.settings import threads
 
 F32 = NDArray[np.float32]
+
+_AT_ONCE = 1 << 20
+_EXPONENT = 0x7F80  # of a bfloat16: all ones in what is no number
 
 
 class CpuEngine(OnHost):
@@ -26,12 +30,18 @@ class CpuEngine(OnHost):
         self.threads = threads(n_jobs)
         self.kernels = kernels
         self.deterministic = deterministic
+        self._packed: Model | None = None  # one that is being trained with 16 bits a number of U
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
+        arrays = _arrays(model, tables, model.documents)
+        if model.architecture.half and self._packed is not model:
+            self.release()
+            _core.pack_outputs(model.outputs, model.bias, self.kernels)
+            self._packed = model
         objective, targets = _core.train(
-            _architecture(model.architecture),
-            _arrays(model, tables, model.documents),
+            _architecture(model.architecture, model.architecture.half),
+            arrays,
             corpus.tokens,
             corpus.offsets,
             work.seed,
@@ -44,8 +54,24 @@ class CpuEngine(OnHost):
         )
         return Tally(objective, targets)
 
+    def settle(self, model: Model) -> None:
+        """See :class:`paravec.engines.base.Engine`."""
+        if self._packed is model:
+            _core.unpack_outputs(model.outputs, model.bias, self.kernels)
+            self._packed = None
+
+    def release(self) -> None:
+        """See :class:`paravec.engines.base.Engine`."""
+        if self._packed is not None:
+            self.settle(self._packed)
+
+    def is_finite(self, model: Model) -> bool:
+        """See :class:`paravec.engines.base.Engine`."""
+        return _packed_is_finite(model) if self._packed is model else super().is_finite(model)
+
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> F32:
         """See :class:`paravec.engines.base.Engine`."""
+        self.settle(model)
         vectors = np.zeros((len(corpus), model.architecture.vector_size), dtype=np.float32)
         _core.infer(
             _architecture(model.architecture),
@@ -61,6 +87,7 @@ class CpuEngine(OnHost):
 
     def score(self, model: Model, corpus: Corpus, tables: Tables, how: Inference, vectors: F32) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
+        self.settle(model)
         objective, targets = _core.score(
             _architecture(model.architecture),
             _arrays(model, tables, None),
@@ -72,22 +99,6 @@ class CpuEngine(OnHost):
             self.kernels,
         )
         return Tally(objective, targets)
-
-
-def zeros(rows: int, columns: int, spare: int = 0) -> F32:
-    """A matrix whose rows are padded with zeros and start on a cache line, as the core wants U and W.
-
-    It wants `spare` columns more of U where there is a bias: training keeps it there.
-    """
-    width = stride(columns + spare)
-    block = np.zeros(rows * width + _core.ALIGNMENT // 4, dtype=np.float32)
-    skip = (-block.ctypes.data % _core.ALIGNMENT) // 4
-    return block[skip : skip + rows * width].reshape(rows, width)[:, :columns]
-
-
-def stride(columns: int) -> int:
-    """The numbers of a row with its padding."""
-    return -(-columns // _core.ROW_MULTIPLE) * _core.ROW_MULTIPLE
 
 
 def fill_uniform(seed: int, purpose: Purpose, is_dm: bool, out: F32) -> F32:
@@ -109,15 +120,16 @@ def _aligned(array: NDArray[np.floating], spare: int = 0) -> F32:
     return array if good else padded(array, spare)
 
 
-def padded(array: NDArray[np.floating], spare: int = 0) -> F32:
-    """A copy as the core wants it."""
-    rows, columns = array.shape
-    copy = zeros(rows, columns, spare)
-    copy[:] = array
-    return copy
+def _packed_is_finite(model: Model) -> bool:
+    """Whether no number of bfloat16 is NaN or infinite."""
+    rows, columns = model.outputs.shape
+    row = -(-(columns + (model.bias is not None)) // _core.HALF_MULTIPLE) * _core.HALF_MULTIPLE
+    room = np.lib.stride_tricks.as_strided(model.outputs, (rows * row // 2,), (4,)).view(np.uint16)
+    pieces = (room[i : i + _AT_ONCE] & _EXPONENT for i in range(0, len(room), _AT_ONCE))
+    return not any(bool((piece == _EXPONENT).any()) for piece in pieces)
 
 
-def _architecture(a: Architecture) -> _core.Architecture:
+def _architecture(a: Architecture, half: bool = False) -> _core.Architecture:
     return _core.Architecture(
         dm=a.is_dm,
         vector_size=a.vector_size,
@@ -134,6 +146,7 @@ def _architecture(a: Architecture) -> _core.Architecture:
         train_words=a.train_words,
         by_ways=a.by_ways,
         draw_errors=a.draw_errors,
+        half=half,
         slots=a.slots,
         width=a.width,
     )

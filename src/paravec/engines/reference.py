@@ -16,6 +16,7 @@ from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import Crowd, Inference, OnHost, Pass, Tables, Tally, n_shares, run_ends
+from paravec.engines.rounding import nearest
 from paravec.engines.side_by_side import (
     Share,
     train_by_ways,
@@ -36,6 +37,8 @@ class ReferenceEngine(OnHost):
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
+        if self.crowd is not None:  # a GPU draws no errors, and rounds in its own way
+            model = replace(model, architecture=replace(model.architecture, draw_errors=False, half=False))
         documents = self._documents(model.architecture, tables, corpus, work)
         if model.architecture.output == "softmax":
             return train_in_a_row(model, tables, documents, self.crowd)
@@ -44,6 +47,10 @@ class ReferenceEngine(OnHost):
             for purpose in (Purpose.NOISE, Purpose.ERRORS)
         )
         drawn_by = errors if model.architecture.draw_errors else None
+        if model.architecture.half:
+            model.outputs[:] = nearest(model.outputs)
+            if model.bias is not None:
+                model.bias[:] = nearest(model.bias)
         lengths = corpus.lengths[work.order]
         ends = run_ends(lengths)
         runs = list(zip([0, *ends], ends, strict=False))
@@ -62,8 +69,8 @@ class ReferenceEngine(OnHost):
                     tallies.append(train_by_ways(at, tables, documents[begin:end], visits))
                 else:
                     tallies.append(train_side_by_side(at, tables, documents[begin:end], noise, first, visits, drawn_by))
-            for share in together:
-                share.add_to(model, len(together))
+            for number, share in enumerate(together, i):
+                share.add_to(model, len(together), number)
         return Tally(sum(tally.objective for tally in tallies), sum(tally.targets for tally in tallies))
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:

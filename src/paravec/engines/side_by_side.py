@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paravec.architecture import Architecture
+from paravec.engines import rounding
 from paravec.engines.base import Crowd, Tables, Tally, batch_ends, weight_of
 from paravec.engines.steps import (
     Array,
+    Pulls,
     Step,
     gradients,
     hidden,
@@ -24,6 +27,8 @@ from paravec.engines.steps import (
     output_gradients,
     output_rows,
     pulls,
+    round_learners,
+    round_row,
     words_of,
 )
 from paravec.model import Model
@@ -141,14 +146,17 @@ class Share:
         )
         self.visits = Visits(np.zeros(len(model.outputs)), np.zeros(0 if model.words is None else len(model.words)))
 
-    def add_to(self, model: Model, shares: int) -> None:
-        """Adds what was learned to the model."""
+    def add_to(self, model: Model, shares: int, run: int) -> None:
+        """Adds what was learned to the model, by the run of that number."""
         outputs, words = weight_of(self.visits.outputs, shares), weight_of(self.visits.words, shares)
         model.outputs += outputs[:, None] * (self.model.outputs - self._before.outputs)
         if model.bias is not None:
             assert self.model.bias is not None
             assert self._before.bias is not None
             model.bias += outputs * (self.model.bias - self._before.bias)
+        if model.architecture.half:
+            for row in range(len(model.outputs)):
+                round_row(model, row, row + run)
         if model.words is not None:
             assert self.model.words is not None
             assert self._before.words is not None
@@ -280,16 +288,50 @@ def _evenly(count: int, ones: int) -> Iterator[int]:
             turn -= count
 
 
+class Halves:
+    """The logits of steps that are taken together, where numbers of U have 16 bits: so have those of h, for products.
+
+    With noise words, the products are those of U before the first of these steps, and what its rows learn meanwhile is
+    added, as it was before it was rounded.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[int, Array] = {}
+        self._learned: dict[int, Array] = {}
+
+    def logits(self, model: Model, rows: NDArray[np.int64], h: Array) -> Array:
+        """Of some rows, before the next step."""
+        y = np.array([self._before.get(row, model.outputs[row]) for row in rows.tolist()]) @ rounding.nearest(h)
+        y += np.array([self._learned[row] @ h if row in self._learned else 0.0 for row in rows.tolist()])
+        return y if model.bias is None else y + model.bias[rows]
+
+    def learn(self, model: Model, step: Step, p: Pulls, errors: tuple[int, int]) -> None:
+        """U learns from a step, and is rounded."""
+        before = {row: model.outputs[row].copy() for row in p.rows.tolist()}
+        for array, rows, change in output_gradients(model, p):
+            _add(model, array, rows, step.rate * change)
+        if model.architecture.output == "negative":
+            for row, was in before.items():
+                self._learned[row] = self._learned.get(row, 0.0) + model.outputs[row] - was
+                self._before.setdefault(row, was)
+        round_learners(model, step, p, errors)
+
+
 def _learn_together(tables: Tables, steps: list[tuple[Model, Step]], errors: tuple[int, int] | None) -> float:
     """From D and W as they are now, U learns step by step; in the end D and W learn."""
     total = 0.0
     inputs = [hidden(model, step) for model, step in steps]
     found = []
+    halves = Halves() if steps[0][0].architecture.half else None
     for (model, step), h in zip(steps, inputs, strict=True):
-        total += objective(model, tables, step, h)
-        p = pulls(model, tables, step, h, errors)
+        y = None if halves is None else halves.logits(model, output_rows(model, tables, step)[0], h)
+        total += objective(model, tables, step, h, y)
+        p = pulls(model, tables, step, h, errors, y)
         gradient = p.pull @ model.outputs[p.rows] - p.lean * h
         found += [(model, step.rate, each) for each in hidden_gradients(model, step, gradient)]
+        if halves is not None and errors is not None:
+            halves.learn(model, step, p, errors)
+            continue
         for array, rows, change in output_gradients(model, p):
             _add(model, array, rows, step.rate * change)
     for model, rate, (array, rows, change) in found:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from paravec import draws
 from paravec.architecture import Architecture
 from paravec.draws import Purpose
+from paravec.engines import rounding
 from paravec.engines.base import Inference, Tables
 from paravec.model import Model
 
@@ -115,10 +116,11 @@ def logits(model: Model, rows: NDArray[np.int64], h: Array) -> Array:
     return y if model.bias is None else y + model.bias[rows]
 
 
-def objective(model: Model, tables: Tables, step: Step, h: Array | None = None) -> float:
+def objective(model: Model, tables: Tables, step: Step, h: Array | None = None, y: Array | None = None) -> float:
     """The log-likelihood of one target."""
     rows, labels = output_rows(model, tables, step)
-    y = logits(model, rows, hidden(model, step) if h is None else h)
+    if y is None:
+        y = logits(model, rows, hidden(model, step) if h is None else h)
     if model.architecture.output == "softmax":
         return float(y[step.target] - y.max() - np.log(np.exp(y - y.max()).sum()))
     return float(-np.logaddexp(0, np.where(labels > 0, -y, y)).sum())
@@ -136,10 +138,18 @@ class Pulls:
     lean: float
 
 
-def pulls(model: Model, tables: Tables, step: Step, h: Array, errors: tuple[int, int] | None = None) -> Pulls:
+def pulls(
+    model: Model,
+    tables: Tables,
+    step: Step,
+    h: Array,
+    errors: tuple[int, int] | None = None,
+    y: Array | None = None,
+) -> Pulls:
     """The numbers that all gradients of a step are made of; `errors` is the key that errors are drawn by."""
     rows, labels = output_rows(model, tables, step)
-    y = logits(model, rows, h)
+    if y is None:
+        y = logits(model, rows, h)
     if model.architecture.output == "softmax":
         error = labels - np.exp(y - y.max()) / np.exp(y - y.max()).sum()
     else:
@@ -170,15 +180,37 @@ def chances(architecture: Architecture, key: tuple[int, int], step: Step, n_rows
     """What errors of a step are measured by: a number in [0, 1) for each of the rows that it needs.
 
     Nodes are told apart by their places on the path, noise words by their first places among those of the step, and the
-    target stands behind them. Four steps of a document share a block of numbers.
+    target stands behind them.
     """
     places = list(range(n_rows))
     if architecture.output == "negative":
         places = [architecture.negative, *(step.noise.index(word) for word in step.noise if word != step.target)]
+    return (np.array([_number(key, step, place) for place in places]) >> 8) * 2.0**-24
+
+
+def _number(key: tuple[int, int], step: Step, place: int) -> int:
+    """The number of a place; four steps of a document share a block of numbers."""
     assert step.document is not None
-    where = np.array([step.turn // 4])
-    numbers = [draws.draw(key, step.document, where, place)[0, step.turn % 4] for place in places]
-    return (np.array(numbers) >> 8) * 2.0**-24
+    return int(draws.draw(key, step.document, np.array([step.turn // 4]), place)[0, step.turn % 4])
+
+
+def round_learners(model: Model, step: Step, p: Pulls, key: tuple[int, int]) -> None:
+    """Rounds the rows of U that a step has changed, if their numbers have 16 bits.
+
+    The low bits of the number of the first place, which its chance leaves, are the line that the first row is rounded
+    by; the next one is that of the next row. Noise words come before the target.
+    """
+    learners = {int(row) for row, pull in zip(p.rows, p.pull, strict=True) if pull != 0}
+    rows = p.rows.tolist() if model.architecture.output == "hs" else dict.fromkeys((*step.noise, step.target))
+    for line, row in enumerate((row for row in rows if row in learners), _number(key, step, 0) % rounding.PHASES):
+        round_row(model, row, line)
+
+
+def round_row(model: Model, row: int, line: int) -> None:
+    """Rounds a row of U, and its bias, which stands behind it."""
+    model.outputs[row] = rounding.rounded(model.outputs[row], line)
+    if model.bias is not None:
+        model.bias[[row]] = rounding.rounded(model.bias[[row]], line, model.outputs.shape[1])
 
 
 def output_gradients(model: Model, p: Pulls) -> Iterator[tuple[Array, Any, Array]]:
