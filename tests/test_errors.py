@@ -34,6 +34,13 @@ WRONG_SETTINGS = [
     ({"sample": -1}, ValueError, "sample=-1"),
     ({"infer_l2": -1.0}, ValueError, "infer_l2=-1.0"),
     ({"infer_noise": "none"}, ValueError, "infer_noise='none' is not one of"),
+    ({"infer_context": 1, "model": "dm"}, TypeError, "infer_context=1"),
+    ({"infer_context": False}, ValueError, "infer_context=False is for model='dm' and 'dm+dbow'; leave it out"),
+    (
+        {"infer_context": False, "model": "dm", "logit": "cosine"},
+        ValueError,
+        "infer_context=False is for logit='dot', not for logit='cosine'; leave it out",
+    ),
     ({"draw_errors": 1, "model": "dm"}, TypeError, "draw_errors=1"),
     ({"draw_errors": True, "model": "dm", "engine": "gpu"}, ValueError, "draw_errors=True is for the processor"),
     ({"draw_errors": True}, ValueError, "draw_errors=True is for model='dm' and 'dm+dbow'; leave it out"),

@@ -93,6 +93,25 @@ def test_noise_words_are_common_to_all_documents_or_each_has_its_own(python_docs
     assert found["common"] > found["own"] + 0.02
 
 
+@pytest.mark.parametrize("combine", ["mean", "concat"])
+def test_the_words_around_a_target_help_to_infer_only_on_request(combine, python_docs):
+    texts = [text for _, text in python_docs[:300]]
+    fitted = ParagraphVector(model="dm", combine=combine, window=4, vector_size=12, epochs=4).fit(texts)
+    alone = fitted.transform(texts)
+    assert np.array_equal(alone, fitted.document_vectors_)
+    assert np.array_equal(alone, fitted.set_params(infer_context=False).transform(texts))
+    helped = fitted.set_params(infer_context=True).transform(texts)
+    assert not np.allclose(alone, helped, atol=0.01)
+    lengths = [np.linalg.norm(each, axis=1).mean() for each in (alone, helped)]
+    assert 0.2 < lengths[0] / lengths[1] < 20  # both are the d of h, also where h has a part of it only
+
+
+def test_with_cosine_the_words_around_a_target_help_as_in_training(python_docs):
+    texts = [text for _, text in python_docs[:60]]
+    fitted = ParagraphVector(model="dm", logit="cosine", window=4, vector_size=8, epochs=2).fit(texts)
+    assert np.array_equal(fitted.transform(texts), fitted.set_params(infer_context=True).transform(texts))
+
+
 def test_no_known_word_gives_zero_and_one_warning(fitted):
     with pytest.warns(UnknownWordsWarning, match=r"^2 of 3 documents .*the first is document 0") as caught:
         vectors = fitted.transform(["zzzz qqqq", "return the value", ""])

@@ -102,7 +102,7 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
     round.learned = take<float>(apart);
   }
   if (a.half) {
-    take_dither(a.row + apart * kRowMultiple);
+    take_dither(a.row / 2 + apart * kRowMultiple);
     for (float*& each : round.packed) each = take<float>(a.row / 2);
   }
   round.zeros = take<float>(static_cast<int64_t>(a.row) * std::max(kBlock, kTogether));
@@ -126,11 +126,11 @@ void Buffers::take_lanes(const Task& task, int64_t longest, int64_t path) {
 // one is rounded right in the mean.
 void Buffers::take_dither(int64_t behind) {
   constexpr int n = kDitherPhases * kRowMultiple;
-  workspace.dither = take<uint16_t>(n + behind);
+  workspace.dither = take<uint32_t>(n + behind);
   for (int column = 0; column < kRowMultiple; ++column) {
     const std::vector<int32_t> order = shuffled({0, 0}, static_cast<uint64_t>(column), kDitherPhases);
     for (int phase = 0; phase < kDitherPhases; ++phase)
-      workspace.dither[phase * kRowMultiple + column] = static_cast<uint16_t>((2 * order[phase] + 1) * (65536 / kDitherPhases / 2));
+      workspace.dither[phase * kRowMultiple + column] = static_cast<uint32_t>((2 * order[phase] + 1) * (65536 / kDitherPhases / 2));
   }
   for (int64_t i = n; i < n + behind; ++i) workspace.dither[i] = workspace.dither[i - n];
 }

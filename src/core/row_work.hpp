@@ -17,7 +17,7 @@ class RowWork {
   int64_t length() const { return matrix_.stride * (half_ ? 2 : 1); }  // in numbers
 
   // What a row is rounded by, if it must be: other numbers whenever `turn` is another.
-  const uint16_t* dither(const uint16_t* numbers, int64_t row, int64_t turn) const {
+  const uint32_t* dither(const uint32_t* numbers, int64_t row, int64_t turn) const {
     return half_ ? numbers + (row + turn) % kDitherPhases * kRowMultiple : nullptr;
   }
 

@@ -75,7 +75,7 @@ class Changes {
   }
 
   // Adds the changes of the parts that are this thread's. `run` is the one that made them.
-  void add(int thread, int threads, const Weights& weights, int64_t run, const uint16_t* dither) const {
+  void add(int thread, int threads, const Weights& weights, int64_t run, const uint32_t* dither) const {
     for (int part = thread; part < parts_; part += threads)
       for (int64_t i = ends_[part]; i < ends_[part + 1]; ++i) {
         if (i + kAhead < ends_[part + 1]) fetch(ids_[i + kAhead]);

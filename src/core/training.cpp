@@ -27,7 +27,7 @@ class Merger {
   Merger(int threads, const RowWork& work) : threads_(threads), weights_(threads), work_(work) {}
 
   // `merges` counts those of this thread.
-  void merge(const Copies& copies, int thread, int64_t merges, const uint16_t* dither) {
+  void merge(const Copies& copies, int thread, int64_t merges, const uint32_t* dither) {
     const Matrix& shared = work_.matrix();
     for (int64_t turn = 0; turn < kBlocks; ++turn) {
       const int64_t block = (turn + thread * kBlocks / threads_) % kBlocks;

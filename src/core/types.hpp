@@ -197,7 +197,7 @@ struct Round {
   float* pulls;
   float* backs;              // cosine: how much of itself a row loses
   float* chances;            // drawn errors: what each is measured by
-  const uint16_t* dither[kTogether];  // rows of bfloat16: what they are rounded by
+  const uint32_t* dither[kTogether];  // rows of bfloat16: what they are rounded by
   float** learners;          // drawn errors: rows of one document that learn, and their pulls
   float* learned;
   float** rows;              // negative: of each lane's target; hs: of all pairs
@@ -266,7 +266,7 @@ struct Workspace {
   int32_t* noise;        // kChunk * negative
   Round round;
   // training
-  uint16_t* dither;      // rows of bfloat16: what they are rounded by, kDitherPhases times kRowMultiple, over and over
+  uint32_t* dither;      // rows of bfloat16: what they are rounded by, kDitherPhases times kRowMultiple, over and over
   int n_lanes;
   Lane* lanes;
   Lane** active;
@@ -316,8 +316,8 @@ struct Slope {
 // What is done with whole rows of so many numbers, of floats or of bfloat16.
 struct RowKernels {
   void (*difference)(const float* now, const float* before, int64_t length, float* out);
-  void (*add)(float* row, const float* change, int64_t length, float weight, const uint16_t* dither);
-  void (*merge)(float* shared, float* mine, float* before, int64_t length, float weight, const uint16_t* dither);
+  void (*add)(float* row, const float* change, int64_t length, float weight, const uint32_t* dither);
+  void (*merge)(float* shared, float* mine, float* before, int64_t length, float weight, const uint32_t* dither);
 };
 
 struct Kernels {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -65,6 +65,10 @@ class Architecture:
         if not self.is_dm or self.pad == "all":
             return 2
         return 2 * self.window if self.context == "both" else self.window + 1
+
+    def alone(self) -> Architecture:
+        """A dm model without its words: what predicts is the document alone, as in dbow."""
+        return replace(self, model="dbow", draw_errors=False, half=False)
 
     def n_outputs(self, n_targets: int) -> int:
         """The rows of U: one a target, or one an inner node of the tree over them."""

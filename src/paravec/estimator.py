@@ -30,7 +30,9 @@ _OF_TRAINING = (  # settings that may be others when a fit is continued
 )  # fmt: skip
 
 
-_OF_NOW = ("engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2", "infer_noise")  # of inference and the machine
+_OF_NOW = (  # of inference and the machine
+    "engine", "n_jobs", "infer_tol", "infer_max_iter", "infer_l2", "infer_noise", "infer_context",
+)  # fmt: skip
 _OF_CORPUS = ("tokenizer", "lowercase", "strip_tags")
 
 
@@ -124,6 +126,10 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         With "negative", whether all documents are inferred against the same noise words (those of a position are the
         same in every document), or each against its own, by a hash of its words. What is common to all vectors tells
         nothing and does no harm; what each has of its own is noise.
+    infer_context : bool, optional
+        "dm": whether the words around a target help to predict it in inference, as they do in training and in the
+        paper. If they do not, the vector has to tell all words of the document by itself, which makes far better
+        vectors, and quicker. None is False, but for ``logit="cosine"``.
     refit_documents : bool
         After training, infer the training documents too, so that `document_vectors_` and `transform` are one map.
     validation_fraction : float, optional
@@ -204,6 +210,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         infer_max_iter: int = 100,
         infer_l2: float = 5.0,
         infer_noise: str = "common",
+        infer_context: bool | None = None,
         refit_documents: bool = True,
         validation_fraction: float | None = None,
         patience: int | None = None,
@@ -249,6 +256,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         self.infer_max_iter = infer_max_iter
         self.infer_l2 = infer_l2
         self.infer_noise = infer_noise
+        self.infer_context = infer_context
         self.refit_documents = refit_documents
         self.validation_fraction = validation_fraction
         self.patience = patience

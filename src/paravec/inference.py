@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,22 @@ def infer(
     tell: Callable[[int], None] | None = None,
 ) -> NDArray[np.float32]:
     """A row for every document of the corpus; `tell` hears now and then how many are done."""
-    how = how_to_infer(model, settings, seed)
+    how, share = how_to_infer(model, settings, seed), 1.0
+    if settings.infers_alone(model.architecture):
+        how, share = replace(how, l2=settings.infer_l2, context=False), model.architecture.share
+    vectors = _inferred(engine, model, vocabulary, tables, corpus, how, tell)
+    return vectors if share == 1.0 else vectors / np.float32(share)
+
+
+def _inferred(
+    engine: Engine,
+    model: Model,
+    vocabulary: Vocabulary,
+    tables: Tables,
+    corpus: Corpus,
+    how: Inference,
+    tell: Callable[[int], None] | None,
+) -> NDArray[np.float32]:
     words = corpus.words_only(vocabulary) if model.architecture.is_dm else corpus
     if len(words.tokens) <= engine.words_at_once:
         return engine.infer(model, words, tables, how)

@@ -54,6 +54,10 @@ class Model:
             bias=None if self.bias is None else self.bias.astype(dtype),
         )
 
+    def alone(self) -> Model:
+        """The model without words: the part of U that the document is multiplied by, and b, in the same memory."""
+        return Model(self.architecture.alone(), None, None, self.outputs[:, : self.architecture.vector_size], self.bias)
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays it has, by name."""
         names = ("documents", "words", "outputs", "bias", "trainable")

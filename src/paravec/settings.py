@@ -24,7 +24,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "infer_noise": ("common", "own"),
 }
 # settings of models that were saved before there was a choice
-BEFORE = {"infer_noise": "own", "draw_errors": False, "storage": "float32"}
+BEFORE = {"infer_noise": "own", "draw_errors": False, "storage": "float32", "infer_context": True}
 RENAMED = {"gpu_storage": "storage"}
 
 
@@ -154,6 +154,9 @@ class Settings(Encoding):
     infer_max_iter: int = _setting(100, "steps of inference at most")
     infer_l2: float = _setting(5.0, "weight of the squared length of a vector in inference")
     infer_noise: str = _setting("common", "noise words in inference: common to all documents, or each its own")
+    infer_context: bool | None = _setting(
+        None, "dm: the words around a target help to predict it in inference too; if left out, only with logit cosine"
+    )
     refit_documents: bool = _setting(True, "infer the training documents too after training")
     validation_fraction: float | None = _setting(None, "hold so many documents out, and score them every epoch")
     patience: int | None = _setting(None, "stop after so many epochs without a better score of the held-out documents")
@@ -207,6 +210,11 @@ class Settings(Encoding):
     def checkpoint_seconds(self) -> float | None:
         """After how many seconds a checkpoint is due; None if that is told by epochs, or none is wanted."""
         return _seconds(self.checkpoint_every) if isinstance(self.checkpoint_every, str) else None
+
+    def infers_alone(self, architecture: Architecture) -> bool:
+        """Whether a dm model infers documents without the words around its targets."""
+        with_context = self.logit == "cosine" if self.infer_context is None else self.infer_context
+        return architecture.is_dm and not with_context
 
     def with_epochs(self, n_tokens: int) -> Settings:
         """These settings with the number of epochs settled: small corpora are visited more often, at little cost."""
@@ -311,6 +319,12 @@ class Settings(Encoding):
                 f"draw_errors=True is for output='negative' or 'hs' with logit='dot', not for output={self.output!r} "
                 f"with logit={self.logit!r}; leave it out"
             )
+        if self.infer_context is not None:
+            _truth("infer_context", self.infer_context)
+            if not self.infer_context and self.model == "dbow":
+                raise ValueError("infer_context=False is for model='dm' and 'dm+dbow'; leave it out")
+            if not self.infer_context and self.logit == "cosine":
+                raise ValueError("infer_context=False is for logit='dot', not for logit='cosine'; leave it out")
         if self.storage == "bfloat16" and self.output == "softmax":
             raise ValueError(
                 "storage='bfloat16' is for output='negative' and 'hs': the exact softmax changes every row at "

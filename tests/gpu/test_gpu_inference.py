@@ -39,6 +39,15 @@ def test_vectors_are_those_of_the_processor(combination, part):
     assert not ours[3].any()
 
 
+@pytest.mark.parametrize("output", ["negative", "hs", "softmax"])
+@pytest.mark.parametrize("combine", ["concat", "mean"])
+def test_vectors_without_context_are_those_of_the_processor(combine, output):
+    case, how = make_case(DOCS, model="dm", combine=combine, output=output, word_size=None), replace(HOW, context=False)
+    ours, theirs = infer(GpuEngine(), case, how), infer(CpuEngine(1), case, how)
+    assert np.linalg.norm(ours - theirs) <= 1e-2 * np.linalg.norm(theirs)
+    assert not np.allclose(ours, infer(GpuEngine(), case, HOW), atol=0.01)
+
+
 @pytest.mark.parametrize("combination", combinations()[1::4], ids=name_of)
 def test_scores_are_those_of_the_processor(combination):
     case, how = make_case(DOCS, **combination), replace(HOW, part=Part.ODD)

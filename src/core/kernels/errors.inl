@@ -39,7 +39,7 @@ inline void draw_chances(const Task& task, const Lane& lane, int count, float* o
 }
 
 // Where the numbers begin that the rows of a lane's step are rounded by: low bits, which chances leave.
-inline const uint16_t* dither_of(const Workspace& w, const Lane& lane) {
+inline const uint32_t* dither_of(const Workspace& w, const Lane& lane) {
   return w.dither + lane.numbers[lane.at % 4 * kCounters] % kDitherPhases * kRowMultiple;
 }
 

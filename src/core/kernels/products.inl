@@ -86,7 +86,7 @@ inline void products_of_tile(const float* const* common, const float* const* own
 // dither + r kRowMultiple on.
 template <int R, bool Half = false, int Fetch = 0, bool Learn = false>
 inline void update(float* const* rows, const float* x, const float* before, float* gradient, int length, const float* pull,
-                   const float* const* next = nullptr, const uint16_t* dither = nullptr) {
+                   const float* const* next = nullptr, const uint32_t* dither = nullptr) {
   float* to[R];
   Vec pulls[R];  // registers: the compiler would read what is in memory again after every store
   for (int r = 0; r < R; ++r) {
@@ -101,12 +101,11 @@ inline void update(float* const* rows, const float* x, const float* before, floa
       total[part] = load(before + j + part * kLanes);
       for (int r = 0; r < R; ++r) u[r][part] = load_part<Half>(to[r], j, part);
     }
+    for (int r = 0; r < R; ++r)
+      for (int part = 0; part < n; ++part) total[part] += pulls[r] * u[r][part];
     for (int r = 0; r < R; ++r) {
-      for (int part = 0; part < n; ++part) {
-        total[part] += pulls[r] * u[r][part];
-        u[r][part] += pulls[r] * at[part];
-      }
-      store_span<Half>(to[r], j, u[r], dither, r * kRowMultiple);
+      for (int part = 0; part < n; ++part) u[r][part] += pulls[r] * at[part];
+      store_span<Half>(to[r], j, u[r], dither + r * kRowMultiple);
       if (r < Fetch) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
     }
     for (int part = 0; part < n; ++part) store(gradient + j + part * kLanes, Learn ? at[part] + total[part] : total[part]);

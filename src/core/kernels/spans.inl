@@ -3,9 +3,7 @@
 // change. engines/steps.py is the definition.
 
 typedef uint32_t UIntVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES)));
-typedef uint16_t ShortVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES / 2)));
 typedef uint32_t LooseUIntVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES), aligned(4)));
-typedef uint16_t LooseShortVec __attribute__((vector_size(PARAVEC_VECTOR_BYTES / 2), aligned(2)));
 
 template <bool Half>
 constexpr int kParts = Half ? 2 : 1;
@@ -49,16 +47,21 @@ inline Vec add_products(Vec total, UIntVec a, UIntVec b) {
 #endif
 }
 
-inline UIntVec bits_to_round(Vec v, const uint16_t* dither) {
-  return (UIntVec)v + __builtin_convertvector(*reinterpret_cast<const LooseShortVec*>(dither), UIntVec);
+// Two vectors as a span of bfloat16: their bits, and what makes the upper halves greater by one if it is more than is missing.
+inline void store_halves(float* row, int j, Vec low, Vec high, UIntVec more_low, UIntVec more_high) {
+  *reinterpret_cast<LooseUIntVec*>(row + j / 2) = (((UIntVec)low + more_low) >> 16) | (((UIntVec)high + more_high) & 0xFFFF0000u);
+}
+
+// Of 2 kRowMultiple numbers of a row, the second half is rounded by the same numbers as the first.
+inline UIntVec more_of(const uint32_t* dither, int j, int part) {
+  const int place = kLanes == kRowMultiple ? j / 2 : j / kHalfMultiple * kRowMultiple + (j + part * kLanes) % kRowMultiple;
+  return *reinterpret_cast<const LooseUIntVec*>(dither + place);
 }
 
 template <bool Half>
-inline void store_span(float* row, int j, const Vec* parts, const uint16_t* dither, int shift = 0) {
+inline void store_span(float* row, int j, const Vec* parts, const uint32_t* dither) {
   if constexpr (!Half) return store(row + j, parts[0]);
-  dither += shift + j;
-  const UIntVec low = bits_to_round(parts[0], dither), high = bits_to_round(parts[1], dither + kLanes);
-  *reinterpret_cast<LooseUIntVec*>(row + j / 2) = (low >> 16) | (high & 0xFFFF0000u);
+  store_halves(row, j, parts[0], parts[1], more_of(dither, j, 0), more_of(dither, j, 1));
 }
 
 // --- Whole rows, of so many numbers ---
@@ -71,7 +74,7 @@ void difference(const float* now, const float* before, int64_t length, float* ou
 }
 
 template <bool Half>
-void add_part_of(float* row, const float* change, int64_t length, float weight, const uint16_t* dither) {
+void add_part_of(float* row, const float* change, int64_t length, float weight, const uint32_t* dither) {
   for (int j = 0; j < length; j += kSpan<Half>) {
     Vec parts[kParts<Half>];
     for (int part = 0; part < kParts<Half>; ++part)
@@ -81,7 +84,7 @@ void add_part_of(float* row, const float* change, int64_t length, float weight, 
 }
 
 template <bool Half>
-void merge(float* shared, float* mine, float* before, int64_t length, float weight, const uint16_t* dither) {
+void merge(float* shared, float* mine, float* before, int64_t length, float weight, const uint32_t* dither) {
   for (int j = 0; j < length; j += kSpan<Half>) {
     Vec parts[kParts<Half>];
     for (int part = 0; part < kParts<Half>; ++part)
@@ -96,12 +99,8 @@ void merge(float* shared, float* mine, float* before, int64_t length, float weig
 
 // Rows of floats to rows of bfloat16, to the nearest number, and back.
 void pack(const float* row, int64_t length, float* to) {
-  uint16_t half[2 * kLanes];
-  for (int i = 0; i < 2 * kLanes; ++i) half[i] = 0x8000;
-  for (int j = 0; j < length; j += kSpan<true>) {
-    const Vec parts[2] = {load(row + j), load(row + j + kLanes)};
-    store_span<true>(to, j, parts, half, -j);
-  }
+  const UIntVec half = UIntVec{} + 0x8000u;
+  for (int j = 0; j < length; j += kSpan<true>) store_halves(to, j, load(row + j), load(row + j + kLanes), half, half);
 }
 
 void unpack(const float* row, int64_t length, float* to) {

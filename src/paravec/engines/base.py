@@ -135,7 +135,8 @@ class Inference:
     """How new documents are inferred, and from which of their targets.
 
     `l2` is that of an empty document, and grows with the tokens that count (`l2_of`). If noise words are `common`, all
-    documents have the same at a position.
+    documents have the same at a position. Without `context` a dm model predicts by the document alone
+    (:meth:`paravec.model.Model.alone`), and the vectors are those of h: a mean has a part of d in it.
     """
 
     seed: int
@@ -144,6 +145,7 @@ class Inference:
     l2: float
     part: Part = Part.ALL
     common: bool = True
+    context: bool = True
 
     def name_of(self, tokens: NDArray[np.int32]) -> int:
         """What noise words of a document are drawn by."""

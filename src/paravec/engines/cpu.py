@@ -73,6 +73,9 @@ class CpuEngine(OnHost):
         """See :class:`paravec.engines.base.Engine`."""
         self.settle(model)
         vectors = np.zeros((len(corpus), model.architecture.vector_size), dtype=np.float32)
+        if not how.context:
+            model.outputs = _aligned(model.outputs)  # here, or else a part of them would be copied at every call
+            model = _alone(model)
         _core.infer(
             _architecture(model.architecture),
             _arrays(model, tables, None),
@@ -127,6 +130,14 @@ def _packed_is_finite(model: Model) -> bool:
     room = np.lib.stride_tricks.as_strided(model.outputs, (rows * row // 2,), (4,)).view(np.uint16)
     pieces = (room[i : i + _AT_ONCE] & _EXPONENT for i in range(0, len(room), _AT_ONCE))
     return not any(bool((piece == _EXPONENT).any()) for piece in pieces)
+
+
+def _alone(model: Model) -> Model:
+    """Without words; the exact softmax takes whole rows of U, so there they are copied."""
+    alone = model.alone()
+    if alone.architecture.output == "softmax" and len(alone.outputs[0]) < len(model.outputs[0]):
+        alone.outputs = padded(alone.outputs)
+    return alone
 
 
 def _architecture(a: Architecture, half: bool = False) -> _core.Architecture:

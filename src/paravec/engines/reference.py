@@ -76,6 +76,7 @@ class ReferenceEngine(OnHost):
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:
         """See :class:`paravec.engines.base.Engine`."""
         vectors = np.zeros((len(corpus), model.architecture.vector_size), dtype=np.float32)
+        model = model if how.context else model.alone()
         for i in range(len(corpus)):
             vectors[i] = infer_document(model.astype(np.float64), tables, corpus[i], how)
         return vectors

@@ -28,7 +28,8 @@ def _numbers() -> NDArray[np.uint32]:
 
 def rounded(x: NDArray[Any], line: int, column: int = 0) -> NDArray[np.float32]:
     """Numbers of a row from a column on, rounded by the numbers from the start of a line on."""
-    at = (line * COLUMNS + column + np.arange(len(x))) % (PHASES * COLUMNS)
+    place = column + np.arange(len(x))
+    at = ((line + place // (2 * COLUMNS)) * COLUMNS + place % COLUMNS) % (PHASES * COLUMNS)
     return _upper(x, _numbers()[at])
 
 

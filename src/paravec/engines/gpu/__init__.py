@@ -82,14 +82,16 @@ class GpuEngine:
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:
         """See :class:`paravec.engines.base.Engine`."""
         with _told(_ELSEWHERE):
-            return _solver_of(model).infer(self._freeze(model, tables), corpus, how)
+            frozen = self._freeze(model, tables)
+            frozen = frozen if how.context else frozen.alone()
+            return _solver_of(frozen.architecture).infer(frozen, corpus, how)
 
     def score(
         self, model: Model, corpus: Corpus, tables: Tables, how: Inference, vectors: NDArray[np.float32]
     ) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
         with _told(_ELSEWHERE):
-            return _solver_of(model).score(self._freeze(model, tables), corpus, how, vectors)
+            return _solver_of(model.architecture).score(self._freeze(model, tables), corpus, how, vectors)
 
     def _hold(self, model: Model, corpus: Corpus, tables: Tables) -> Held:
         if self._held is None or self._held.model is not model or self._held.corpus is not corpus:
@@ -112,11 +114,9 @@ class GpuEngine:
         return frozen
 
 
-def _solver_of(model: Model) -> ModuleType:
+def _solver_of(architecture: Architecture) -> ModuleType:
     """Who infers: the exact softmax, and where the length of h depends on d, need all of h at every step."""
-    in_step = model.architecture.output == "softmax" or (
-        model.architecture.is_dm and model.architecture.logit == "cosine"
-    )
+    in_step = architecture.output == "softmax" or (architecture.is_dm and architecture.logit == "cosine")
     return stepped if in_step else inference
 
 

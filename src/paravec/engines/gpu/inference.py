@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -34,6 +34,12 @@ class Frozen:
     parameters: Parameters
     lists: Lists
     tables: Tables
+
+    def alone(self) -> Frozen:
+        """Without words: see :meth:`paravec.model.Model.alone`."""
+        outputs = self.parameters.outputs[:, : self.architecture.vector_size]
+        parameters = replace(self.parameters, outputs=outputs)
+        return replace(self, architecture=self.architecture.alone(), parameters=parameters)
 
     @property
     def device(self) -> torch.device:
