@@ -68,8 +68,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         What the cosine is multiplied by.
     batch_size : int, optional
         How many documents are trained side by side: their steps take turns, and with ``output="negative"`` each round
-        of them has common noise words, which makes training much quicker. 16 if left out, and 4 for "dm" with negative
-        sampling, where more would cost accuracy; 1 draws noise words for every target. With ``output="softmax"``, the
+        of them has common noise words, which makes training much quicker. 16 if left out; for "dm" 4 with negative
+        sampling, where more would cost accuracy, and 2 with "hs", where more would be slower. 1 draws noise words for
+        every target. With ``output="softmax"``, the
         targets of one step.
     train_words : bool
         Train skip-gram word vectors beside "dbow".

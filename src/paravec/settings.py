@@ -236,11 +236,17 @@ class Settings(Encoding):
             negative=self.negative if self.output == "negative" else 0,
             logit=self.logit,
             cosine_scale=self.cosine_scale,
-            batch_size=self.batch_size or (4 if model == "dm" and self.output == "negative" else 16),
+            batch_size=self.batch_size or self._side_by_side(model),
             train_words=self.train_words and model == "dbow",
             draw_errors=self._draws_errors(model),
             half=self._halves(model),
         )
+
+    def _side_by_side(self, model: str) -> int:
+        # chosen by errors and speed: docs/performance.md
+        if model == "dbow" or self.output == "softmax":
+            return 16
+        return 4 if self.output == "negative" else 2
 
     def _draws_errors(self, model: str) -> bool:
         if model != "dm" or not self._may_draw_errors:

@@ -182,13 +182,9 @@ inline void look_ahead(const Task& task, Workspace& w, const Lane& lane, int64_t
   if (place == 0) w.round.ahead.count = 0;
   if (left < 1 || by_word(task, lane)) return;
   const auto target = [&](int64_t ahead) { return lane.targets[lane.order ? lane.order[step + ahead] : step + ahead]; };
-  if (task.architecture.dm) {  // the word that enters the window, and those that leave it
-    const bool both = task.architecture.both;
-    const int64_t entering = step + (both ? task.architecture.window : 0), leaving = step - task.architecture.window;
-    const auto fetch = [&](int64_t at) { prefetch_row(task.parameters.words, w.words_copied, lane.targets[at], task.architecture.word_row); };
-    if (entering < lane.count) fetch(entering);
-    if (leaving >= 0) fetch(leaving);
-    if (both && step < lane.count) fetch(step);
+  if (task.architecture.dm) {  // the word that enters the window
+    const int64_t entering = step + (task.architecture.both ? task.architecture.window : 0);
+    if (entering < lane.count) prefetch_row(task.parameters.words, w.words_copied, lane.targets[entering], task.architecture.word_row);
   }
   if (in_tiles(task)) {
     w.round.next_own[place] = seen_output(task, w, target(0));

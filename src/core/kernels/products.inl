@@ -101,10 +101,11 @@ inline void update(float* const* rows, const float* x, const float* before, floa
       total[part] = load(before + j + part * kLanes);
       for (int r = 0; r < R; ++r) u[r][part] = load_part<Half>(to[r], j, part);
     }
-    for (int r = 0; r < R; ++r)
-      for (int part = 0; part < n; ++part) total[part] += pulls[r] * u[r][part];
     for (int r = 0; r < R; ++r) {
-      for (int part = 0; part < n; ++part) u[r][part] += pulls[r] * at[part];
+      for (int part = 0; part < n; ++part) {
+        total[part] += pulls[r] * u[r][part];
+        u[r][part] += pulls[r] * at[part];
+      }
       store_span<Half>(to[r], j, u[r], dither + r * kRowMultiple);
       if (r < Fetch) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
     }

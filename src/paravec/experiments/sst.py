@@ -61,6 +61,7 @@ def candidates(method: str, quick: bool) -> list[dict[str, Any]]:
         DBOW: [{**_PHRASES, "sample": sample, "epochs": 20} for sample in (1e-3, 1e-4)],
         BOTH: [
             {"model": "dm+dbow", **_PHRASES, "word_size": 50, "window": window, "sample": 1e-3, "epochs": 10}
+            | {"infer_context": True}  # as in the paper
             for window in (5, 8)
         ],
         REVIEWED: [
