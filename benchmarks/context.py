@@ -116,10 +116,9 @@ def main() -> None:
     for name in chosen.models:
         for seed in chosen.seeds:
             new = readings(given, name, seed, chosen)
-            known = {(row["on"], row["model"], row["context"], row["seed"]) for row in new}
-            results["rows"] = [
-                row for row in results["rows"] if (row["on"], row["model"], row["context"], row["seed"]) not in known
-            ] + new
+            known = [{key: row[key] for key in ("on", "model", "context", "seed", "engine")} for row in new]
+            old = [row for row in results["rows"] if not any(key.items() <= row.items() for key in known)]
+            results["rows"] = old + new
             chosen.out.write_text(json.dumps(results, indent=1) + "\n")
             print(table(new), flush=True)
     print(table(results["rows"]))

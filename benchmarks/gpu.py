@@ -179,6 +179,8 @@ def vectors_of(data: Imdb, settings: dict[str, Any], engine: str, seed: int) -> 
     """What a classifier is trained on and asked about."""
     name, _, storage = engine.partition("-")
     chosen = settings | {"engine": name, "storage": storage or "float32"}
+    if settings.get("model") == "dm":
+        chosen["infer_context"] = True  # as in the tables of docs/gpu.md
     fitted = ParagraphVector(**chosen, epochs=10, n_jobs=-1, random_state=seed).fit(data.train)
     labelled = [i for i, label in enumerate(data.train_labels) if label is not None]
     labels = [data.train_labels[i] for i in labelled]

@@ -64,7 +64,7 @@ def visits(architecture: Architecture, tables: Tables, targets: NDArray[np.int32
     return np.concatenate([noise, own], axis=1).astype(np.int32).ravel()
 
 
-def learning(model: Model, tables: Tables, corpus: Corpus) -> float:
+def learning(model: Model, tables: Tables, corpus: Corpus, rate: float) -> float:
     """The part of the rows of a step that learn from it."""
     if not model.architecture.draw_errors:
         return 1.0
@@ -74,8 +74,9 @@ def learning(model: Model, tables: Tables, corpus: Corpus) -> float:
         for step in steps[:: max(1, len(steps) // 20)]:
             noise = definition.noise_words(model.architecture, tables, (1, 2), document, step.turn)
             now = replace(step, noise=noise)
-            error = definition.pulls(model, tables, now, definition.hidden(model, now)).error
-            found.append(np.minimum(1.0, np.abs(error) / definition.LEAST_ERROR).mean())
+            h = definition.hidden(model, now)
+            least = definition.least_error(rate, h @ h + (model.bias is not None))
+            found.append(np.minimum(1.0, np.abs(definition.pulls(model, tables, now, h).error) / least).mean())
     return float(np.mean(found))
 
 
@@ -95,19 +96,20 @@ def read(name: str, dimension: int, corpus: Corpus, vocabulary: Any, program: Pa
     rows = visits(architecture, tables, targets)
     rows_of_a_step = 1 + architecture.negative if tables.paths is None else len(rows) / len(targets)
     row = stride(architecture.width)
-    floats = row // 2 if architecture.half else row  # of memory
+    floats = -(-row // _core.HALF_MULTIPLE) * _core.HALF_MULTIPLE // 2 if architecture.half else row  # of memory
     first = 0.5 if architecture.half and _core.available_kernels()[0] == "avx512bf16" else 1.0
     engine = CpuEngine(chosen.threads)
-    learns = 1.0
+    engine.train(model, corpus, tables, work)
+    engine.settle(model)
+    learns = learning(model, tables, corpus, float(work.rates.mean()))
+    engine.train(model, corpus, tables, Pass(0, 0, order[:1], work.rates[:1]))  # numbers of 16 bits are made of U now
     found: dict[str, list[float]] = {"training": [], "memory": [], "arithmetic": []}
     with tempfile.NamedTemporaryFile() as file:
         rows.tofile(file.name)
-        for turn in range(chosen.rounds):
+        for _ in range(chosen.rounds):
             began = time.perf_counter()
             engine.train(model, corpus, tables, work)
             found["training"].append(n_words / (time.perf_counter() - began) / 1e6)
-            engine.settle(model)
-            learns = learning(model, tables, corpus) if turn == 0 else learns
             command = [program, "rows", floats, len(model.outputs), chosen.threads, learns, file.name]
             found["memory"].append(len(targets) / told(command) / 1e6)
             products = (first + 2 * learns) * row * rows_of_a_step

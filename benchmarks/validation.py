@@ -68,7 +68,7 @@ def main() -> None:
         for rate in rates:
             estimator = ParagraphVector(
                 **settings, learning_rate=rate, epochs=10, n_jobs=chosen.n_jobs, random_state=chosen.seed,
-                refit_documents=False,
+                refit_documents=False, infer_context=True if "dm" in settings["model"] else None,
             )  # fmt: skip
             began = time.perf_counter()
             try:

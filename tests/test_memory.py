@@ -99,7 +99,7 @@ from paravec.settings import Settings
 rng = np.random.default_rng(0)
 documents = [[f"w{i}" for i in rng.integers(0, 50, size=n)] for n in (400_000, 10, 10, 10)]
 corpus = paravec.encode(documents)
-settings = {"model": "dm", "combine": "mean", "vector_size": 4, "n_jobs": 16}
+settings = {"model": "dm", "combine": "mean", "vector_size": 4, "n_jobs": 16, "infer_context": True}
 parts = memory.estimate(Settings(**settings), corpus.vocabulary, corpus.documents)
 print(sum(parts.values()) / 2**20)
 fitting = paravec.ParagraphVector(epochs=1, infer_max_iter=1, **settings)

@@ -25,13 +25,16 @@ def assert_follows(case, kernels: str, passes: int = 1) -> None:
     others then. Such models follow to the letter in floats, and nearly as they are.
     """
     if case.model.architecture.half:
-        objectives, found = trained(replace(case, model=case.model.astype(np.float32)), kernels, passes)
-        assert objectives[0] == pytest.approx(objectives[1], rel=1e-3)
-        assert_near(*found, 0.02)
+        assert nearly_follows(case, kernels, passes)
         case = in_floats(case)
     objectives, found = trained(case, kernels, passes)
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-5)
-    assert_near(*found, 1e-4)
+    assert are_near(*found, 1e-4)
+
+
+def nearly_follows(case, kernels: str, passes: int = 1) -> bool:
+    objectives, found = trained(replace(case, model=case.model.astype(np.float32)), kernels, passes)
+    return objectives[0] == pytest.approx(objectives[1], rel=1e-3) and are_near(*found, 0.02)
 
 
 def trained(case, kernels: str, passes: int = 1):
@@ -48,12 +51,13 @@ def trained(case, kernels: str, passes: int = 1):
     return tuple(np.array(objectives).T), (case.model, exact, start)
 
 
-def assert_near(found, exact, start, tolerance: float) -> None:
+def are_near(found, exact, start, tolerance: float) -> bool:
     for name in ("documents", "words", "outputs", "bias"):
         a, b, b0 = (getattr(m, name) for m in (found, exact, start))
-        if a is not None:
-            assert np.linalg.norm(a - b) <= tolerance * np.linalg.norm(b - b0), name
-            assert np.linalg.norm(b - b0) > 0
+        if a is not None and not np.linalg.norm(a - b) <= tolerance * np.linalg.norm(b - b0):
+            return False
+        assert a is None or np.linalg.norm(b - b0) > 0
+    return True
 
 
 def in_floats(case):
@@ -150,9 +154,9 @@ def test_inputs_of_any_sizes_follow_the_reference(vector_size, word_size, window
     """They move along a strip of memory, by a word a step, and go back to its beginning now and then."""
     for output in ("negative", "hs"):
         sizes = {"vector_size": vector_size, "word_size": word_size, "window": window}
-        # with seed 0, one of these has an error that is drawn to the other side, as `assert_follows` says
-        case = make_case(model="dm", context="both", output=output, seed=1, **sizes)
-        assert_follows(case, BEST)
+        cases = [make_case(model="dm", context="both", output=output, seed=seed, **sizes) for seed in range(3)]
+        assert sum(nearly_follows(case, BEST) for case in cases) >= 2  # in one an error may be drawn to the other side
+        assert_follows(in_floats(make_case(model="dm", context="both", output=output, **sizes)), BEST)
 
 
 @pytest.mark.parametrize("negative", [1, 2, 7, 8, 25])
@@ -349,7 +353,7 @@ def test_deterministic_training_follows_the_reference(settings, many_runs):
         engine = CpuEngine(threads, deterministic=True)
         engine.train(found[-1], case.corpus, case.tables, work)
         engine.settle(found[-1])
-    assert_near(found[0], exact, start, 0.05 if case.model.architecture.half else 1e-4)
+    assert are_near(found[0], exact, start, 0.05 if case.model.architecture.half else 1e-4)
     for name in ("documents", "words", "outputs", "bias"):
         a = getattr(found[0], name)
         assert a is None or all(np.array_equal(a, getattr(other, name)) for other in found[1:])

@@ -43,13 +43,20 @@ def test_gradients_agree_with_finite_differences(combination):
                 assert abs((above - below) / 2e-5 - found[id(array)][place]) < 1e-6
 
 
-def test_drawn_errors_are_what_they_were_in_the_mean_and_small_ones_are_rounded():
+@pytest.mark.parametrize("least", [0.5, 0.8, 1.0])
+def test_drawn_errors_are_what_they_were_in_the_mean_and_small_ones_are_rounded(least):
     chance = (np.arange(1000) + 0.5) / 1000
     for error in (-1.0, -0.7, -0.5, -0.31, -0.02, 0.0, 0.02, 0.31, 0.5, 0.7, 1.0):
-        found = definition.drawn(np.full(1000, error), chance)
+        found = definition.drawn(np.full(1000, error), chance, least)
         assert found.mean() == pytest.approx(error, abs=1e-3)
-        assert set(found) <= ({error} if abs(error) >= 0.5 else {0.0, np.sign(error) * 0.5})
-    assert np.isnan(definition.drawn(np.array([np.nan]), chance[:1]))
+        assert set(found) <= ({error} if abs(error) >= least else {0.0, np.sign(error) * least})
+    assert np.isnan(definition.drawn(np.array([np.nan]), chance[:1], least))
+
+
+def test_errors_are_drawn_to_one_or_to_what_moves_a_logit_by_two_or_to_a_half():
+    expected = [(0.05, 0.0, 1.0), (0.0, 3.0, 1.0), (0.05, 40.0, 1.0), (0.05, 50.0, 0.8), (0.05, 200.0, 0.5)]
+    for rate, length, least in expected:
+        assert definition.least_error(rate, length) == pytest.approx(least)
 
 
 @pytest.mark.parametrize("output", ["negative", "hs"])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import combinations, documents, make_case, name_of
-from paravec import DivergedError, ParagraphVector, training
+from paravec import DivergedError, ParagraphVector, UnknownWordsWarning, training
 from paravec.engines.base import Pass, Tables
 from paravec.engines.cpu import CpuEngine
 from paravec.settings import Settings
@@ -41,6 +41,15 @@ def test_one_thread_gives_the_same_bits_again():
     assert np.array_equal(a.document_vectors_, b.document_vectors_)
 
 
+@pytest.mark.parametrize("model", ["dbow", "dm"])
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+def test_deterministic_training_bears_passes_of_empty_documents_only(model, engine):
+    settings = {"vector_size": 3, "min_count": 1, "epochs": 10, "deterministic": True, "engine": engine}
+    with pytest.warns(UnknownWordsWarning):
+        fitted = ParagraphVector(model=model, **settings).fit([[], ["a", "b", "c"] * 5])
+    assert np.isfinite(fitted.document_vectors_).all()
+
+
 def test_deterministic_training_gives_the_same_bits_at_any_thread_count():
     docs = documents(UNEVEN)
     settings = {"model": "dm+dbow", "combine": "mean", "window": 3, "vector_size": 8, "epochs": 2, "min_count": 1}
@@ -64,15 +73,18 @@ def test_deterministic_training_of_the_other_outputs(settings):
 
 def test_documents_side_by_side_are_as_many_as_suit_the_model():
     sizes = {
-        (model, output): [a.batch_size for a in Settings(model=model, output=output).architectures()]
-        for model in ("dbow", "dm+dbow")
-        for output in ("negative", "hs")
+        (combine, output): [
+            a.batch_size for a in Settings(model="dm+dbow", combine=combine, output=output).architectures()
+        ]
+        for combine in ("concat", "mean", "sum")
+        for output in ("negative", "hs", "softmax")
     }
     assert sizes == {
-        ("dbow", "negative"): [16],
-        ("dbow", "hs"): [16],
-        ("dm+dbow", "negative"): [4, 16],
-        ("dm+dbow", "hs"): [16, 16],
+        ("concat", "negative"): [16, 16],
+        ("mean", "negative"): [4, 16],
+        ("sum", "negative"): [4, 16],
+        **{(combine, "hs"): [2, 16] for combine in ("concat", "mean", "sum")},
+        **{(combine, "softmax"): [16, 16] for combine in ("concat", "mean", "sum")},
     }
     assert Settings(model="dm", batch_size=3).architectures()[0].batch_size == 3
 

@@ -1,8 +1,12 @@
 #pragma once
 
+#include "runs.hpp"
 #include "types.hpp"
 
 namespace paravec {
+
+// What the turns of a pass begin with, after which rows are rounded that are merged.
+inline int64_t first_turn(const Task& task, const Runs& runs) { return (task.errors.low + runs.first_document()) % kDitherPhases; }
 
 // What is done with whole rows of U or of W, whatever their numbers are.
 class RowWork {

@@ -25,6 +25,7 @@ class Runs {
   int64_t tokens() const { return tokens_; }
   int64_t longest() const { return longest_; }  // in tokens
   int64_t most_documents() const { return most_documents_; }
+  int64_t first_document() const { return pass_.count ? pass_.order[0] : 0; }
   void documents(int64_t run, std::vector<Document>& out) const;
 
  private:

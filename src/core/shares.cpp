@@ -18,8 +18,10 @@ namespace {
 constexpr int64_t kShares = 16, kRunsAShare = 8, kRoom = int64_t{1} << 30;
 
 int64_t shares_of(const Task& task, const Runs& runs) {
-  const int64_t stride = task.parameters.outputs.stride + task.parameters.words.stride;
-  const int64_t rows = std::min(task.tables.n_targets, runs.longest());
+  const auto padded = [](int64_t floats) { return (floats + kRowMultiple - 1) / kRowMultiple * kRowMultiple; };
+  const Architecture& a = task.architecture;
+  const int64_t stride = padded(a.width + task.bias_column) + (task.parameters.words.data ? padded(a.word_size) : 0);
+  const int64_t rows = std::max<int64_t>(1, std::min(task.tables.n_targets, runs.longest()));  // there may be no token
   return std::clamp<int64_t>(std::min(runs.count() / kRunsAShare, kRoom / (4 * stride * rows)), 1, kShares);
 }
 
@@ -135,6 +137,7 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
   };
   std::barrier merged(threads, turn);
 
+  const int64_t first_line = first_turn(task, runs);
   return run_threads(threads, stop, [&](int thread) {
     std::unique_ptr<Buffers> buffers;
     std::unique_ptr<OwnCopies> own_outputs, own_words;
@@ -168,8 +171,8 @@ bool train_in_shares(const Kernels& kernels, const Task& task, const Runs& runs,
       const Weights& weights = end - first == shares ? of_all : of_last;
       if (!stop.raised())
         for (int64_t s = 0; s < end - first; ++s) {
-          outputs[s].add(thread, threads, weights, first + s, w.dither);
-          words[s].add(thread, threads, weights, first + s, nullptr);
+          outputs[s].add(thread, threads, weights, first_line + first + s, w.dither);
+          words[s].add(thread, threads, weights, first_line + first + s, nullptr);
         }
       merged.arrive_and_wait();
     }

@@ -109,7 +109,7 @@ bool train_freely(const Kernels& kernels, const Task& task, const Runs& runs, in
   return run_threads(threads, stop, [&](int thread) {
     Buffers buffers(task, runs.longest(), path, copied);
     Workspace& w = buffers.workspace;
-    int64_t merges = 0;
+    int64_t merges = first_turn(task, runs);
     const auto merge_now = [&] {
       outputs.merge(w.outputs, thread, merges, w.dither);
       words.merge(w.words_copied, thread, merges++, nullptr);

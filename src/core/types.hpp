@@ -30,7 +30,8 @@ constexpr int kTogether = 4;  // documents that learn together
 constexpr int kMostWays = 32;  // of one document through the tree, learned together; a power of two
 constexpr uint64_t kTurns = ~uint64_t{kMostWays - 1};  // the turns that a leaf tells; behind them is room for the number of a way
 constexpr int kBlock = 5;  // nodes of the tree handled together
-constexpr float kLeastError = 0.5f;  // what smaller errors are rounded to at random, or to 0
+constexpr float kLeastError = 0.5f;  // what smaller errors are rounded to at random, or to 0: this at least, 1 at most,
+constexpr float kFarthest = 2.0f;    // and so much that a step moves its own logit no farther
 constexpr int kDitherPhases = 256;  // places where the numbers begin that a row is rounded by, kRowMultiple apart
 constexpr int kStripSteps = 16;  // of concat, until its input goes back to the beginning of its strip
 constexpr int kChunk = 256;  // steps whose noise is drawn at once; the stop flag is looked at as often
@@ -186,6 +187,7 @@ struct Round {
   float rates[kTogether];
   float scales[kTogether];
   float x_norms[kTogether];  // cosine: squared
+  float least[kTogether];    // drawn errors: what smaller ones are rounded to
   float leans[kTogether];    // cosine: how much of itself x loses
   int counts[kTogether];     // rows of each list
   int32_t* ids;
@@ -333,7 +335,7 @@ struct Kernels {
   Slope (*logistic)(const Occurrences&, const float* at, const float* along, float t, float factor, float* residual);
   double (*exponentials)(const float* y, int64_t count, float* out);
   RowKernels rows, half_rows;
-  void (*pack)(const float* row, int64_t length, float* to);
+  float (*pack)(const float* row, int64_t length, float* to);
   void (*unpack)(const float* row, int64_t length, float* to);
 };
 

@@ -40,7 +40,9 @@ def infer(
     if settings.infers_alone(model.architecture):
         how, share = replace(how, l2=settings.infer_l2, context=False), model.architecture.share
     vectors = _inferred(engine, model, vocabulary, tables, corpus, how, tell)
-    return vectors if share == 1.0 else vectors / np.float32(share)
+    if share != 1.0:
+        vectors /= np.float32(share)
+    return vectors
 
 
 def _inferred(

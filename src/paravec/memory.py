@@ -37,7 +37,7 @@ def estimate(settings: Settings, vocabulary: Vocabulary, corpus: Corpus) -> dict
     # Documents of several threads are at most all there are.
     longest = int(corpus.lengths.max(initial=0)) + RUN_TOKENS
     busy = min(threads(settings.n_jobs) * longest, len(corpus.tokens))
-    room = max(_room(a, vocabulary, busy, threads(settings.n_jobs)) for a in architectures)
+    room = max(_room(a, settings, vocabulary, busy) for a in architectures)
     if settings.deterministic:
         room += max(_shares(a, vocabulary, corpus) for a in architectures)
     words = 4 * len(corpus.tokens) if _copies_words(settings, vocabulary) else 0
@@ -71,11 +71,16 @@ def _copies_words(settings: Settings, vocabulary: Vocabulary) -> bool:
     return len(vocabulary.prefix) > 0 and (has_dm or settings.validation_fraction is not None)
 
 
-def _room(a: Architecture, vocabulary: Vocabulary, busy: int, n_threads: int) -> int:
-    """Of the threads, for the `busy` words of their documents, and their batches of the exact softmax."""
+def _room(a: Architecture, settings: Settings, vocabulary: Vocabulary, busy: int) -> int:
+    """Of the threads, for the `busy` words of their documents, and their batches of the exact softmax.
+
+    With context, inference has a list of the rows of every word.
+    """
+    n_threads = threads(settings.n_jobs)
+    lists = a.is_dm and (settings.validation_fraction is not None or not settings.infers_alone(a))
     rows = a.negative + 1 if a.output == "negative" else _targets(a, vocabulary).bit_length()
     batch = 4 * a.batch_size * (_targets(a, vocabulary) + 3 * stride(a.width)) if a.output == "softmax" else 0
-    return 20 * busy * (1 + (rows if a.is_dm else 0)) + n_threads * (4 * _targets(a, vocabulary) + batch)
+    return 20 * busy * (1 + rows * lists) + n_threads * (4 * _targets(a, vocabulary) + batch)
 
 
 def _shares(a: Architecture, vocabulary: Vocabulary, corpus: Corpus) -> int:

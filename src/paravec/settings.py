@@ -244,7 +244,7 @@ class Settings(Encoding):
 
     def _side_by_side(self, model: str) -> int:
         # chosen by errors and speed: docs/performance.md
-        if model == "dbow" or self.output == "softmax":
+        if model == "dbow" or self.output == "softmax" or (self.output == "negative" and self.combine == "concat"):
             return 16
         return 4 if self.output == "negative" else 2
 

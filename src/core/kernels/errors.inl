@@ -5,10 +5,17 @@
 // engines/steps.py is the definition.
 
 // NaN stays NaN.
-inline Vec drawn(Vec error, Vec chance) {
+inline Vec drawn(Vec error, Vec chance, Vec least) {
   const Vec size = error < 0.0f ? -error : error;
-  const Vec full = error < 0.0f ? Vec{} - kLeastError : Vec{} + kLeastError;
-  return size < kLeastError ? (chance * kLeastError < size ? full : Vec{}) : error;
+  const Vec full = error < 0.0f ? -least : least;
+  return size < least ? (chance * least < size ? full : Vec{}) : error;
+}
+
+// What errors of a step are rounded to, where h has this squared length.
+inline float least_error(float rate, float length) {
+  const float farthest = rate * length;
+  if (!(farthest > kFarthest)) return 1.0f;
+  return kFarthest > kLeastError * farthest ? kFarthest / farthest : kLeastError;
 }
 
 // The numbers of four steps of a document, the t-th one among them, for places [first, first + kCounters) of their lists.

@@ -222,9 +222,10 @@ inline void learn_together(const Task& task, Workspace& w, Sums& sums, Lane* con
     round.scales[l] = lane.scale;
     if (a.draw_errors) draw_chances(task, lane, most_rows(task, round.targets[l]), round.chances + l * round.apart);
     round.seen[l] = a.half ? round.packed[l] : lane.x;
-    if (a.half) {
-      round.dither[l] = dither_of(w, lane);
-      pack(lane.x, a.row, round.packed[l]);
+    if (a.half) round.dither[l] = dither_of(w, lane);
+    if (a.draw_errors) {
+      const float length = a.half ? pack(lane.x, a.row, round.packed[l]) : squared_length(lane.x, a.row);
+      round.least[l] = least_error(lane.document.rate, lane.scale * lane.scale * length);
     }
   }
   if (a.output == Output::Hs) {

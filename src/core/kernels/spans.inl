@@ -97,10 +97,17 @@ void merge(float* shared, float* mine, float* before, int64_t length, float weig
   }
 }
 
-// Rows of floats to rows of bfloat16, to the nearest number, and back.
-void pack(const float* row, int64_t length, float* to) {
+// Rows of floats to rows of bfloat16, to the nearest number, and back. The former returns the squared length.
+float pack(const float* row, int64_t length, float* to) {
   const UIntVec half = UIntVec{} + 0x8000u;
-  for (int j = 0; j < length; j += kSpan<true>) store_halves(to, j, load(row + j), load(row + j + kLanes), half, half);
+  Vec squares[2] = {};
+  for (int j = 0; j < length; j += kSpan<true>) {
+    const Vec low = load(row + j), high = load(row + j + kLanes);
+    squares[0] += low * low;
+    squares[1] += high * high;
+    store_halves(to, j, low, high, half, half);
+  }
+  return sum(squares[0] + squares[1]);
 }
 
 void unpack(const float* row, int64_t length, float* to) {

@@ -49,9 +49,9 @@ template <bool Cosine>
 struct Link {
   Vec pull, back, lean;
 
-  // `chances` are null if errors are not drawn.
+  // `chances` are null if errors are not drawn, to `least`.
   Link(const Task& task, Sums& sums, Vec product, Vec bias, Vec norm, Vec x_norm, Vec labels, Vec times, int most_times, float rate,
-       float scale, const float* chances = nullptr) {
+       float scale, const float* chances = nullptr, float least = 0.0f) {
     const auto real = times > 0.0f;  // not what fills a list up
     Vec inverse = {}, cosine = {}, y;
     product = real ? product : Vec{};
@@ -66,7 +66,7 @@ struct Link {
     const Sigmoid<Vec> s = sigmoid(y);
     sums.add(y, labels, s.tail, times, most_times);
     Vec wanted = labels - s.value;
-    if (chances) wanted = drawn(wanted, load(chances));
+    if (chances) wanted = drawn(wanted, load(chances), Vec{} + least);
     const Vec error = real ? rate * times * wanted : Vec{};
     if constexpr (Cosine) {
       const Vec g = task.architecture.cosine_scale * error;
@@ -105,7 +105,7 @@ inline void link_together(const Task& task, Round& round, Sums& sums, int first,
       const int at = m * apart + i;
       const Link<Cosine> link(task, sums, load(round.products + at), Vec{}, load(round.norms + at), x_norm, load(round.labels + at),
                               load(round.times + at), round.most_times, round.rates[m], round.scales[m],
-                              draw ? round.chances + at : nullptr);
+                              draw ? round.chances + at : nullptr, round.least[m]);
       store(round.pulls + at, link.pull);
       if (draw && !any(link.pull != 0.0f)) continue;
       if constexpr (Cosine) {

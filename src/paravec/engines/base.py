@@ -189,7 +189,7 @@ def n_shares(architecture: Architecture, n_targets: int, runs: list[int]) -> int
     """
     stride = padded(architecture.width + int(architecture.output == "hs" and architecture.has_bias))
     stride += padded(architecture.word_size) if architecture.has_words else 0
-    room = ROOM_OF_SHARES // (4 * stride * min(n_targets, max(runs)))
+    room = ROOM_OF_SHARES // (4 * stride * max(1, min(n_targets, max(runs))))
     return max(1, min(len(runs) // RUNS_A_SHARE, room, MOST_SHARES))
 
 

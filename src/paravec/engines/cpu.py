@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from threading import RLock
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,77 +35,87 @@ class CpuEngine(OnHost):
         self.kernels = kernels
         self.deterministic = deterministic
         self._packed: Model | None = None  # one that is being trained with 16 bits a number of U
+        # While such a model is trained, U is not unpacked by another thread that infers.
+        self._lock: AbstractContextManager[Any] = nullcontext()
 
     def train(self, model: Model, corpus: Corpus, tables: Tables, work: Pass) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
-        arrays = _arrays(model, tables, model.documents)
-        if model.architecture.half and self._packed is not model:
-            self.release()
-            _core.pack_outputs(model.outputs, model.bias, self.kernels)
-            self._packed = model
-        objective, targets = _core.train(
-            _architecture(model.architecture, model.architecture.half),
-            arrays,
-            corpus.tokens,
-            corpus.offsets,
-            work.seed,
-            work.epoch,
-            work.order,
-            work.rates,
-            self.threads,
-            self.deterministic,
-            self.kernels,
-        )
-        return Tally(objective, targets)
+        if model.architecture.half and isinstance(self._lock, nullcontext):
+            self._lock = RLock()
+        with self._lock:
+            arrays = _arrays(model, tables, model.documents)
+            if model.architecture.half and self._packed is not model:
+                self.release()
+                _core.pack_outputs(model.outputs, model.bias, self.kernels)
+                self._packed = model
+            objective, targets = _core.train(
+                _architecture(model.architecture, model.architecture.half),
+                arrays,
+                corpus.tokens,
+                corpus.offsets,
+                work.seed,
+                work.epoch,
+                work.order,
+                work.rates,
+                self.threads,
+                self.deterministic,
+                self.kernels,
+            )
+            return Tally(objective, targets)
 
     def settle(self, model: Model) -> None:
         """See :class:`paravec.engines.base.Engine`."""
-        if self._packed is model:
-            _core.unpack_outputs(model.outputs, model.bias, self.kernels)
-            self._packed = None
+        with self._lock:
+            if self._packed is model:
+                _core.unpack_outputs(model.outputs, model.bias, self.kernels)
+                self._packed = None
 
     def release(self) -> None:
         """See :class:`paravec.engines.base.Engine`."""
-        if self._packed is not None:
-            self.settle(self._packed)
+        with self._lock:
+            if self._packed is not None:
+                self.settle(self._packed)
 
     def is_finite(self, model: Model) -> bool:
         """See :class:`paravec.engines.base.Engine`."""
-        return _packed_is_finite(model) if self._packed is model else super().is_finite(model)
+        with self._lock:
+            return _packed_is_finite(model) if self._packed is model else super().is_finite(model)
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> F32:
         """See :class:`paravec.engines.base.Engine`."""
-        self.settle(model)
-        vectors = np.zeros((len(corpus), model.architecture.vector_size), dtype=np.float32)
-        if not how.context:
-            model.outputs = _aligned(model.outputs)  # here, or else a part of them would be copied at every call
-            model = _alone(model)
-        _core.infer(
-            _architecture(model.architecture),
-            _arrays(model, tables, None),
-            corpus.tokens,
-            corpus.offsets,
-            _inference(how),
-            vectors,
-            self.threads,
-            self.kernels,
-        )
-        return vectors
+        with self._lock:
+            self.settle(model)
+            vectors = np.zeros((len(corpus), model.architecture.vector_size), dtype=np.float32)
+            if not how.context:
+                _prepare(model, 0)  # the model itself, or else a part of it would be copied at every call
+                model = model.alone()
+            _core.infer(
+                _architecture(model.architecture),
+                _arrays(model, tables, None),
+                corpus.tokens,
+                corpus.offsets,
+                _inference(how),
+                vectors,
+                self.threads,
+                self.kernels,
+            )
+            return vectors
 
     def score(self, model: Model, corpus: Corpus, tables: Tables, how: Inference, vectors: F32) -> Tally:
         """See :class:`paravec.engines.base.Engine`."""
-        self.settle(model)
-        objective, targets = _core.score(
-            _architecture(model.architecture),
-            _arrays(model, tables, None),
-            corpus.tokens,
-            corpus.offsets,
-            _inference(how),
-            vectors,
-            self.threads,
-            self.kernels,
-        )
-        return Tally(objective, targets)
+        with self._lock:
+            self.settle(model)
+            objective, targets = _core.score(
+                _architecture(model.architecture),
+                _arrays(model, tables, None),
+                corpus.tokens,
+                corpus.offsets,
+                _inference(how),
+                vectors,
+                self.threads,
+                self.kernels,
+            )
+            return Tally(objective, targets)
 
 
 def fill_uniform(seed: int, purpose: Purpose, is_dm: bool, out: F32) -> F32:
@@ -132,14 +146,6 @@ def _packed_is_finite(model: Model) -> bool:
     return not any(bool((piece == _EXPONENT).any()) for piece in pieces)
 
 
-def _alone(model: Model) -> Model:
-    """Without words; the exact softmax takes whole rows of U, so there they are copied."""
-    alone = model.alone()
-    if alone.architecture.output == "softmax" and len(alone.outputs[0]) < len(model.outputs[0]):
-        alone.outputs = padded(alone.outputs)
-    return alone
-
-
 def _architecture(a: Architecture, half: bool = False) -> _core.Architecture:
     return _core.Architecture(
         dm=a.is_dm,
@@ -167,14 +173,18 @@ def _inference(how: Inference) -> _core.Inference:
     return _core.Inference(how.seed, how.tol, how.max_iter, how.l2, getattr(_core.Part, how.part.value), how.common)
 
 
-def _arrays(model: Model, tables: Tables, documents: NDArray[np.floating] | None) -> _core.Arrays:
-    """The model's arrays for the core. Rows that are not aligned (after unpickling, say) are, from now on."""
+def _prepare(model: Model, spare: int) -> None:
+    """Rows that are not aligned (after unpickling, say) are, from now on."""
     if model.bias is not None and not model.bias.flags.writeable:
         model.bias = model.bias.copy()
-    spare = int(model.architecture.has_bias and documents is not None)
     model.outputs = _aligned(model.outputs, spare)
     if model.words is not None:
         model.words = _aligned(model.words)
+
+
+def _arrays(model: Model, tables: Tables, documents: NDArray[np.floating] | None) -> _core.Arrays:
+    """The model's arrays for the core."""
+    _prepare(model, int(model.architecture.has_bias and documents is not None))
     everything = bool((tables.keep == 2**32 - 1).all())
     return _core.Arrays(
         documents=documents,

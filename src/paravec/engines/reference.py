@@ -16,7 +16,7 @@ from paravec.architecture import Architecture
 from paravec.corpus import Corpus
 from paravec.draws import Purpose
 from paravec.engines.base import Crowd, Inference, OnHost, Pass, Tables, Tally, n_shares, run_ends
-from paravec.engines.rounding import nearest
+from paravec.engines.rounding import PHASES, nearest
 from paravec.engines.side_by_side import (
     Share,
     train_by_ways,
@@ -56,6 +56,7 @@ class ReferenceEngine(OnHost):
         runs = list(zip([0, *ends], ends, strict=False))
         tokens = [int(lengths[begin:end].sum()) for begin, end in runs]
         shares = n_shares(model.architecture, tables.n_targets, tokens) if self.deterministic and runs else 1
+        turn = (errors[0] + int(work.order[0])) % PHASES if runs else 0
         tallies = []
         for i in range(0, len(runs), shares):
             together = [Share(model) for _ in runs[i : i + shares]] if self.deterministic else []
@@ -70,7 +71,7 @@ class ReferenceEngine(OnHost):
                 else:
                     tallies.append(train_side_by_side(at, tables, documents[begin:end], noise, first, visits, drawn_by))
             for number, share in enumerate(together, i):
-                share.add_to(model, len(together), number)
+                share.add_to(model, len(together), number + turn)
         return Tally(sum(tally.objective for tally in tallies), sum(tally.targets for tally in tallies))
 
     def infer(self, model: Model, corpus: Corpus, tables: Tables, how: Inference) -> NDArray[np.float32]:

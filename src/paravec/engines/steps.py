@@ -17,7 +17,8 @@ from paravec.engines.base import Inference, Tables
 from paravec.model import Model
 
 Array = NDArray[Any]
-LEAST_ERROR = 0.5  # what smaller errors are rounded to at random, or to 0
+LEAST_ERROR = 0.5  # what smaller errors are rounded to at random, or to 0: this at least, 1 at most, ...
+FARTHEST = 2.0  # ... and so much that a step moves its own logit no farther
 NORM_FLOOR = 1e-12  # added to squared norms under `cosine`, so that a zero vector has a direction
 
 
@@ -155,7 +156,8 @@ def pulls(
     else:
         error = labels - 1 / (1 + np.exp(-np.clip(y, -700, 700)))
     if errors is not None:
-        error = drawn(error, chances(model.architecture, errors, step, len(rows)))
+        least = least_error(step.rate, float(h @ h) + float(model.bias is not None))
+        error = drawn(error, chances(model.architecture, errors, step, len(rows)), least)
     if model.architecture.logit == "dot":
         return Pulls(rows, h, error, error, 0.0, 0.0)
     u_norm, h_norm = norm(model.outputs[rows]), norm(h)
@@ -170,10 +172,16 @@ def pulls(
     )
 
 
-def drawn(error: Array, chance: Array) -> Array:
-    """Small errors rounded at random, to 0 or to `LEAST_ERROR`: in the mean, they are what they were."""
+def drawn(error: Array, chance: Array, least: float) -> Array:
+    """Errors smaller than `least` rounded at random, to 0 or to it: in the mean, they are what they were."""
     size = np.abs(error)
-    return np.where(size < LEAST_ERROR, np.sign(error) * LEAST_ERROR * (chance * LEAST_ERROR < size), error)
+    return np.where(size < least, np.sign(error) * least * (chance * least < size), error)
+
+
+def least_error(rate: float, length: float) -> float:
+    """What errors of a step are rounded to, where h, and the 1 of the bias, have this squared length."""
+    farthest = rate * length
+    return max(FARTHEST / farthest, LEAST_ERROR) if farthest > FARTHEST else 1.0
 
 
 def chances(architecture: Architecture, key: tuple[int, int], step: Step, n_rows: int) -> Array:
