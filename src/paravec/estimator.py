@@ -68,9 +68,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         What the cosine is multiplied by.
     batch_size : int, optional
         How many documents are trained side by side: their steps take turns, and with ``output="negative"`` each round
-        of them has common noise words, which makes training much quicker. 16 if left out; for "dm" 4 with negative
-        sampling, where more would cost accuracy, and 2 with "hs", where more would be slower. 1 draws noise words for
-        every target. With ``output="softmax"``, the
+        of them has common noise words, which makes training much quicker. 16 if left out; for "dm" 2 with "hs", where
+        more would be slower, and for its mean and sum 4 with "negative", where more would cost accuracy. 1 draws noise
+        words for every target. With ``output="softmax"``, the
         targets of one step.
     train_words : bool
         Train skip-gram word vectors beside "dbow".
@@ -79,8 +79,9 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
     freeze_words : bool
         Keep the given `word_vectors` as they are; words without one are trained.
     draw_errors : bool, optional
-        Whether "dm" rounds small errors at random before it learns from them: one of 0.1 counts
-        as one of 0.5, one time in five, and else not at all. In the mean that is the same, and much work is spared.
+        Whether "dm" rounds small errors at random before it learns from them: one of 0.1 counts as one of 0.5, one time
+        in five, and else not at all. In the mean that is the same, and much work is spared. (Where the learning rate
+        and the length of h bear it, it counts as more, and less often.)
         If left out, it does with ``combine="concat"``, which gains by it. A GPU, which would not, never does.
     min_count, max_vocab : int
         Words must occur so often; at most so many, the most frequent, are kept.
