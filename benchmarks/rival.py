@@ -10,9 +10,11 @@ to the results as they are found; ``--only`` and ``--models`` renew single ones,
 plot of them.
 
 training    One epoch, without reading, counting and first vectors. gensim trains from memory and from a file
-            (corpus_file); the quicker counts. Slow models train on some of the reviews, with the vocabulary and the
-            document vectors of all. Memory is the peak of the whole process, from a file of tokens to a trained model,
-            and that beyond corpus and vocabulary; paravec maps a corpus that it has encoded to a folder.
+            (corpus_file); in every round the quicker one counts. The ratio is the median of those of the rounds, since
+            the machine may change its speed from one to the next. Slow models train on some of the reviews, with the
+            vocabulary and the document vectors of all. Memory is the peak of the whole process, from a file of tokens
+            to a trained model, and that beyond corpus and vocabulary; paravec maps a corpus that it has encoded to a
+            folder.
 inference   The 25,000 test reviews by dbow with negative sampling, smallest dimension, on two threads; gensim in two
             processes, on the first 5,000 of them.
 latency     One review of about 230 words a call, on one thread.
