@@ -80,8 +80,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         Keep the given `word_vectors` as they are; words without one are trained.
     draw_errors : bool, optional
         Whether "dm" rounds small errors at random before it learns from them: one of 0.1 counts as one of 0.5, one time
-        in five, and else not at all. In the mean that is the same, and much work is spared. (Where the learning rate
-        and the length of h bear it, it counts as more, and less often.)
+        in five (as one of 1, one time in ten, where a step bears it), and else not at all: in the mean the same.
         If left out, it does with ``combine="concat"``, which gains by it. A GPU, which would not, never does.
     min_count, max_vocab : int
         Words must occur so often; at most so many, the most frequent, are kept.
@@ -129,9 +128,8 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         same in every document), or each against its own, by a hash of its words. What is common to all vectors tells
         nothing and does no harm; what each has of its own is noise.
     infer_context : bool, optional
-        "dm": whether the words around a target help to predict it in inference, as they do in training and in the
-        paper. If they do not, the vector has to tell all words of the document by itself, which makes far better
-        vectors, and quicker. None is False, but for ``logit="cosine"``.
+        "dm": whether the words around a target help to predict it in inference, too, as in the paper. If not, the
+        vector has to tell all words by itself, and is far better. None is False, but for ``logit="cosine"``.
     refit_documents : bool
         After training, infer the training documents too, so that `document_vectors_` and `transform` are one map.
     validation_fraction : float, optional
