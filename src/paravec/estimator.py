@@ -70,8 +70,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
         How many documents are trained side by side: their steps take turns, and with ``output="negative"`` each round
         of them has common noise words, which makes training much quicker. 16 if left out; for "dm" 2 with "hs", where
         more would be slower, and for its mean and sum 4 with "negative", where more would cost accuracy. 1 draws noise
-        words for every target. With ``output="softmax"``, the
-        targets of one step.
+        words for every target. With ``output="softmax"``, the targets of one step.
     train_words : bool
         Train skip-gram word vectors beside "dbow".
     word_vectors : mapping or (words, matrix), optional
