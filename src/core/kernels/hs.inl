@@ -66,8 +66,18 @@ inline void fetch_some(Ahead& next, int chances, Work work) {
   left <= 2 * chances || next.count < kBlock ? take(Size<2>{}) : take(Size<kBlock>{});
 }
 
+// Calls work(Size<number>) with the rows of a block. Wide ones that are nobody's cost more than a mispredicted branch.
+template <bool InTurn, class Work>
+inline void with_block(const Round& round, int b, Work work) {
+  const int l = round.lane_of[b], left = round.lengths[l] - (round.begin_of[b] - l * round.apart);
+  if (!InTurn || left >= kBlock) return work(Size<kBlock>{});
+  with_size(left, [&](auto size) {
+    if constexpr (size.value < kBlock) work(size);
+  });
+}
+
 // The products of some blocks, and what these learn. `next` are rows to fetch on the way.
-template <bool Half>
+template <bool Half, bool InTurn>
 inline void hs_blocks(const Task& task, Workspace& w, Sums& sums, int first, int n, Ahead next) {
   Round& round = w.round;
   const int length = task.architecture.row, begin = round.block_of[first], end = round.block_of[n];
@@ -75,10 +85,12 @@ inline void hs_blocks(const Task& task, Workspace& w, Sums& sums, int first, int
   for (int b = begin; b < end; ++b) {
     const int at = round.begin_of[b];
     const float* x = round.seen[round.lane_of[b]];
-    const auto work = [&](auto number, const float* const* ahead) {
-      store_eight(round.products + at, dots<kBlock, Half, number.value>(round.rows + at, x, length, ahead));
-    };
-    draw ? fetch_some(next, end - b, work) : work(Size<0>{}, nullptr);  // if they are drawn, few rows are read later
+    with_block<InTurn>(round, b, [&](auto size) {
+      const auto work = [&](auto number, const float* const* ahead) {
+        store_eight(round.products + at, dots<size.value, Half, number.value>(round.rows + at, x, length, ahead));
+      };
+      draw ? fetch_some(next, end - b, work) : work(Size<0>{}, nullptr);  // if they are drawn, few rows are read later
+    });
   }
   link_together<false>(task, round, sums, first, n);
   if (draw) {
@@ -90,9 +102,11 @@ inline void hs_blocks(const Task& task, Workspace& w, Sums& sums, int first, int
   }
   for (int b = begin; b < end; ++b) {
     const int at = round.begin_of[b], l = round.lane_of[b];
-    fetch_some(next, end - b, [&](auto number, const float* const* ahead) {
-      update<kBlock, false, number.value>(round.rows + at, round.x[l], round.before[b], round.gradients[l], length,
-                                          round.pulls + at, ahead);
+    with_block<InTurn>(round, b, [&](auto size) {
+      fetch_some(next, end - b, [&](auto number, const float* const* ahead) {
+        update<size.value, false, number.value>(round.rows + at, round.x[l], round.before[b], round.gradients[l], length,
+                                                round.pulls + at, ahead);
+      });
     });
   }
 }
@@ -109,10 +123,10 @@ inline void hs_together(const Task& task, Workspace& w, Sums& sums, int n) {
   round.block_of[n] = round.n_blocks;
   if (in_turn(task)) {
     for (int l = 0; l + 1 < n; ++l)
-      hs_blocks<Half>(task, w, sums, l, l + 1, {round.lengths[l + 1], round.near[l + 1], round.rows + (l + 1) * round.apart});
-    hs_blocks<Half>(task, w, sums, n - 1, n, round.ahead);
+      hs_blocks<Half, true>(task, w, sums, l, l + 1, {round.lengths[l + 1], round.near[l + 1], round.rows + (l + 1) * round.apart});
+    hs_blocks<Half, true>(task, w, sums, n - 1, n, round.ahead);
   } else {
-    hs_blocks<Half>(task, w, sums, 0, n, {});
+    hs_blocks<Half, false>(task, w, sums, 0, n, {});
   }
   if (task.bias_column)
     for (int l = 0; l < n; ++l) round.gradients[l][task.architecture.width] = 0.0f;  // the 1 is no parameter

@@ -93,6 +93,7 @@ inline void close(const Task& task, Workspace& w, Lane& lane) {
     for (int j = 0; j < a.vector_size; ++j) to[j] = lane.vector[j];
     return;
   }
+  move_window(task, lane);
   const float* moved = history_at(task, lane, lane.at);
   for (int j = 0; j < a.vector_size; ++j) to[j] += moved[j];
   empty_window(task, w, lane);
@@ -166,9 +167,7 @@ inline void learn(const Task& task, Workspace& w, Lane& lane) {
   const Architecture& a = task.architecture;
   if (by_word(task, lane)) {
     teach_word(task, w, lane.context[lane.slot], lane.gradient);
-  } else if (has_window(a)) {
-    move_window(task, lane);
-  } else {
+  } else if (!has_window(a)) {  // whose words move when it slides
     add_row(has_strip(a) ? lane.strip : lane.vector, lane.gradient, a.width);
   }
 }

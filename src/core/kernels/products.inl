@@ -107,8 +107,8 @@ inline void update(float* const* rows, const float* x, const float* before, floa
         u[r][part] += pulls[r] * at[part];
       }
       store_span<Half>(to[r], j, u[r], dither + r * kRowMultiple);
-      if (r < Fetch) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
     }
+    for (int r = 0; r < Fetch; ++r) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
     for (int part = 0; part < n; ++part) store(gradient + j + part * kLanes, Learn ? at[part] + total[part] : total[part]);
   }
 }

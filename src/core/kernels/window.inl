@@ -47,6 +47,18 @@ inline void leave(const Task& task, Workspace& w, Lane& lane, int side, int64_t 
   lane.n_moving -= moves;
 }
 
+// What the step before lane.at has moved: everything alike.
+inline void move_window(const Task& task, Lane& lane) {
+  const float* before = history_at(task, lane, lane.at - 1);
+  float* now = const_cast<float*>(history_at(task, lane, lane.at));
+  const float times = static_cast<float>(1 + lane.n_moving);
+  for (int j = 0; j < task.architecture.word_row; j += kLanes) {
+    const Vec step = load(lane.gradient + j);
+    store(now + j, load(before + j) + step);
+    store(lane.vector + j, load(lane.vector + j) + times * step);
+  }
+}
+
 // A word that leaves a window and the one that enters it, at the place of the former.
 struct Change {
   float* old_row;
@@ -67,14 +79,16 @@ inline Change change_of(const Task& task, Workspace& w, Lane& lane, int side, in
           word_row(task, w, word), place_of(task, lane, side, entering)};
 }
 
-// What `leave` and `enter` do on all sides, in one go.
+// What `move_window`, and `leave` and `enter` on all sides do, in one go.
 template <int Sides>
-inline void slide_at_once(const Task& task, Lane& lane, const Change* changes) {
-  const float* now = history_at(task, lane, lane.at);
+inline void slide_at_once(const Task& task, Lane& lane, float times, const Change* changes) {
+  const float* before = history_at(task, lane, lane.at - 1);
+  float* now = const_cast<float*>(history_at(task, lane, lane.at));
   for (int j = 0; j < task.architecture.word_row; j += kLanes) {
-    Vec total = load(lane.vector + j);
+    const Vec step = load(lane.gradient + j), at = load(before + j) + step;
+    Vec total = load(lane.vector + j) + times * step;
     for (int s = 0; s < Sides; ++s) {
-      const Vec moved = load(now + j) - load(changes[s].then + j);
+      const Vec moved = at - load(changes[s].then + j);
       store(changes[s].old_row + j, load(changes[s].old_row + j) + moved);
       total -= load(changes[s].place + j) + moved;
     }
@@ -84,6 +98,7 @@ inline void slide_at_once(const Task& task, Lane& lane, const Change* changes) {
       total += entering;
     }
     store(lane.vector + j, total);
+    store(now + j, at);
   }
 }
 
@@ -98,28 +113,18 @@ inline void slide(const Task& task, Workspace& w, Lane& lane) {
     }
     return;
   }
+  const float times = static_cast<float>(1 + lane.n_moving);
   if (is_plain(task, lane, t - 1 - reach, t - 1) && (!both || is_plain(task, lane, t, t + reach))) {
     Change changes[2] = {change_of(task, w, lane, 0, t - 1 - reach, t - 1, t - reach)};
-    if (!both) return slide_at_once<1>(task, lane, changes);
+    if (!both) return slide_at_once<1>(task, lane, times, changes);
     changes[1] = change_of(task, w, lane, 1, t, t + reach, t - reach);
-    return slide_at_once<2>(task, lane, changes);
+    return slide_at_once<2>(task, lane, times, changes);
   }
+  move_window(task, lane);
   leave(task, w, lane, 0, t - 1 - reach, t - reach);
   if (both) leave(task, w, lane, 1, t, t - reach);
   enter(task, w, lane, 0, t - 1);
   if (both) enter(task, w, lane, 1, t + reach);
-}
-
-// After the step lane.at: where everything has moved.
-inline void move_window(const Task& task, Lane& lane) {
-  const float* now = history_at(task, lane, lane.at);
-  float* next = const_cast<float*>(history_at(task, lane, lane.at + 1));
-  const float times = static_cast<float>(1 + lane.n_moving);
-  for (int j = 0; j < task.architecture.word_row; j += kLanes) {
-    const Vec step = load(lane.gradient + j);
-    store(next + j, load(now + j) + step);
-    store(lane.vector + j, load(lane.vector + j) + times * step);
-  }
 }
 
 // All words leave; lane.at is behind the last step.
