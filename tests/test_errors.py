@@ -80,7 +80,7 @@ WRONG_SETTINGS = [
     (
         {"storage": "bfloat16"},
         ValueError,
-        "storage='bfloat16' is for engine='gpu', and for models with combine='concat'",
+        "storage='bfloat16' is for engine='gpu', and for models that draw errors with combine='concat', or with ",
     ),
     ({"storage": "bfloat16", "output": "softmax"}, ValueError, "is for output='negative' and 'hs'"),
 ]

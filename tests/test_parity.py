@@ -136,6 +136,8 @@ def test_wide_rows_follow_the_reference(model, output, logit, kernels):
         {"combine": "mean", "context": "both"},
         {"combine": "mean", "output": "hs"},
         {"combine": "sum", "output": "hs", "vector_size": 300},
+        {"combine": "mean", "output": "hs", "vector_size": 256, "context": "both", "pad": "short"},
+        {"combine": "mean", "output": "hs", "vector_size": 257, "window": 300},
         {"combine": "sum", "negative": 25},
         {"combine": "concat", "negative": 25, "context": "both"},
         {"combine": "concat", "negative": 7, "vector_size": 150, "batch_size": 3},

@@ -20,7 +20,7 @@ TEXTS = [" ".join(tokens) for tokens in documents([9, 12, 3, 30, 7, 1, 22, 18] *
 
 
 def outputs_of(**settings):
-    return ParagraphVector(**CONCAT, **settings).fit(TEXTS)._fitted.models[0].outputs
+    return ParagraphVector(**{**CONCAT, **settings}).fit(TEXTS)._fitted.models[0].outputs
 
 
 def has_16_bits(array) -> bool:
@@ -36,9 +36,24 @@ def test_concat_has_16_bits_unless_it_is_told_otherwise(output):
     assert not has_16_bits(outputs_of(output=output, storage="float32"))
 
 
+@pytest.mark.parametrize("combine", ["mean", "sum"])
+def test_wide_rows_of_the_tree_have_16_bits_and_narrow_ones_have_not(combine):
+    settings = {"combine": combine, "output": "hs"}
+    assert has_16_bits(outputs_of(**{**settings, "vector_size": 256}))
+    assert not has_16_bits(outputs_of(**{**settings, "vector_size": 255}))
+    assert not has_16_bits(outputs_of(**{**settings, "vector_size": 256, "storage": "float32"}))
+    assert not has_16_bits(outputs_of(**{**settings, "vector_size": 256, "output": "negative"}))
+
+
 @pytest.mark.parametrize(
     "settings",
-    [{"draw_errors": False}, {"output": "softmax"}, {"combine": "mean", "draw_errors": True}, {"model": "dbow"}],
+    [
+        {"draw_errors": False},
+        {"output": "softmax"},
+        {"combine": "mean", "draw_errors": True},
+        {"combine": "mean", "draw_errors": True, "vector_size": 256},
+        {"model": "dbow"},
+    ],
     ids=str,
 )
 def test_other_models_have_32_bits_and_refuse_16(settings):

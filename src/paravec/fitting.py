@@ -25,7 +25,7 @@ from paravec.fitted import Fitted
 from paravec.growth import bring_over, grown
 from paravec.initial import GivenWords, initial_model
 from paravec.progress import Bars, Sight
-from paravec.settings import Settings
+from paravec.settings import WIDE, Settings
 from paravec.training import Callback, Epoch, Run, Training
 from paravec.validation import HeldOut
 from paravec.vocab import GivenVocabulary
@@ -82,8 +82,9 @@ def _check_engine(settings: Settings) -> None:
         return
     if not any(each.half for each in settings.architectures()):
         raise ValueError(
-            f"storage='bfloat16' is for engine='gpu', and for models with combine='concat' that draw errors, not for "
-            f"engine={settings.engine!r} with model={settings.model!r}, combine={settings.combine!r} and "
+            f"storage='bfloat16' is for engine='gpu', and for models that draw errors with combine='concat', or with "
+            f"output='hs' and vector_size >= {WIDE}, not for engine={settings.engine!r} with model={settings.model!r}, "
+            f"combine={settings.combine!r}, output={settings.output!r}, vector_size={settings.vector_size} and "
             f"draw_errors={settings.draw_errors}; leave it out"
         )
 

@@ -24,6 +24,7 @@ CHOICES: dict[str, tuple[str | None, ...]] = {
     "infer_noise": ("common", "own"),
 }
 # settings of models that were saved before there was a choice
+WIDE = 256  # numbers of a vector, from which on dm with the mean or the sum and the tree draws errors
 BEFORE = {"infer_noise": "own", "draw_errors": False, "storage": "float32", "infer_context": True}
 RENAMED = {"gpu_storage": "storage"}
 
@@ -139,7 +140,7 @@ class Settings(Encoding):
     train_words: bool = _setting(False, "train skip-gram word vectors beside dbow")
     freeze_words: bool = _setting(False, "keep given word vectors as they are")
     draw_errors: bool | None = _setting(
-        None, "dm learns from errors rounded at random to 0 or 1; if left out, with combine concat"
+        None, "dm learns from errors rounded at random to 0 or 1; if left out, with combine concat or wide vectors and hs"
     )
     sample: float = _setting(0.0, "threshold of sub-sampling of frequent words; 0 for none")
     epochs: int | None = _setting(None, "passes over the corpus; if left out 10, and up to 50 for a small one")
@@ -251,10 +252,15 @@ class Settings(Encoding):
     def _draws_errors(self, model: str) -> bool:
         if model != "dm" or not self._may_draw_errors:
             return False
-        return self.combine == "concat" if self.draw_errors is None else self.draw_errors
+        return self._has_wide_rows if self.draw_errors is None else self.draw_errors
 
     def _halves(self, model: str) -> bool:
-        return self._draws_errors(model) and self.combine == "concat" and self.storage != "float32"
+        return self._draws_errors(model) and self._has_wide_rows and self.storage != "float32"
+
+    @property
+    def _has_wide_rows(self) -> bool:
+        """Whether a step of dm has so many numbers of U to read that it pays to spare some."""
+        return self.combine == "concat" or (self.output == "hs" and self.vector_size >= WIDE)
 
     @property
     def _may_draw_errors(self) -> bool:

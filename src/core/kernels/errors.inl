@@ -61,9 +61,10 @@ inline int gather_learners(Round& round, float* const* rows, const float* pulls,
   return n;
 }
 
-// They learn from a document, and it from them: at once, if its x is all that there is of it.
+// They learn from a document, and it from them: at once, if its x is all that there is of it. `next` are rows that another
+// document needs, fetched now, since products of this one waited for its own.
 template <bool Half>
-inline void learn_drawn(const Task& task, Round& round, int l, int n) {
+inline void learn_drawn(const Task& task, Round& round, int l, int n, const float* const* next = nullptr, int n_next = 0) {
   const int length = task.architecture.row;
   float* gradient = round.gradients[l];
   const float* x = round.x[l];
@@ -74,8 +75,8 @@ inline void learn_drawn(const Task& task, Round& round, int l, int n) {
     with_size(n - done, [&](auto size) {
       const float* before = done ? gradient : round.zeros;
       const auto work = [&](auto learn, float* to) {
-        update<size.value, Half, 0, learn.value>(round.learners + done, x, before, to, length, round.learned + done, nullptr,
-                                                     Half ? round.dither[l] + done * kRowMultiple : nullptr);
+        update<size.value, Half, kAsTold, learn.value>(round.learners + done, x, before, to, length, round.learned + done, next,
+                                                       Half ? round.dither[l] + done * kRowMultiple : nullptr, done ? 0 : n_next);
       };
       at_once && n - done <= kGroup ? work(Size<true>{}, const_cast<float*>(x)) : work(Size<false>{}, gradient);
     });

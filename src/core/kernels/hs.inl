@@ -81,22 +81,18 @@ template <bool Half, bool InTurn>
 inline void hs_blocks(const Task& task, Workspace& w, Sums& sums, int first, int n, Ahead next) {
   Round& round = w.round;
   const int length = task.architecture.row, begin = round.block_of[first], end = round.block_of[n];
-  const bool draw = task.architecture.draw_errors;
   for (int b = begin; b < end; ++b) {
     const int at = round.begin_of[b];
-    const float* x = round.seen[round.lane_of[b]];
     with_block<InTurn>(round, b, [&](auto size) {
-      const auto work = [&](auto number, const float* const* ahead) {
-        store_eight(round.products + at, dots<size.value, Half, number.value>(round.rows + at, x, length, ahead));
-      };
-      draw ? fetch_some(next, end - b, work) : work(Size<0>{}, nullptr);  // if they are drawn, few rows are read later
+      store_eight(round.products + at, dots<size.value, Half>(round.rows + at, round.seen[round.lane_of[b]], length));
     });
   }
   link_together<false>(task, round, sums, first, n);
-  if (draw) {
+  if (task.architecture.draw_errors) {
     for (int l = first; l < n; ++l) {
       const int at = l * round.apart;
-      learn_drawn<Half>(task, round, l, gather_learners(round, round.rows + at, round.pulls + at, round.counts[l]));
+      learn_drawn<Half>(task, round, l, gather_learners(round, round.rows + at, round.pulls + at, round.counts[l]),
+                        next.rows + next.near, next.count > next.near ? next.count - next.near : 0);
     }
     return;
   }

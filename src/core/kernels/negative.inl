@@ -70,7 +70,7 @@ inline void negative_together(const Task& task, Workspace& w, Sums& sums, int n)
     round.common[n_common] = round.rows[l];
     products<Cosine, Half>(round.common, n_common + 1, round.seen[l], length, round.products + l * round.apart, round.norms + l * round.apart);
   }
-  link_together<Cosine>(task, round, sums, 0, n);
+  link_together<Cosine, Half>(task, round, sums, 0, n);
   if (!Cosine && task.architecture.draw_errors) {
     for (l = 0; l < n; ++l) {
       round.common[n_common] = round.rows[l];

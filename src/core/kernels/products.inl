@@ -1,6 +1,7 @@
 // Rows of U times what predicts, and what they do to each other: the inner loops.
 
 constexpr int kWide = 512;  // numbers of a row from which on it pays to read it for several documents at once
+constexpr int kAsTold = -1;  // rows to fetch: a number that the compiler does not know
 constexpr int kGroup = 8;  // rows handled together: all dot products, then all updates
 
 typedef float LooseEight __attribute__((vector_size(32), aligned(4)));
@@ -26,12 +27,11 @@ inline void with_size(int64_t count, Work work) {
   }
 }
 
-// The product of each row with x, whose numbers are as those of rows. On the way, some rows that are needed next are fetched.
-template <int R, bool Half = false, int Fetch = 0>
-inline Eight dots(const float* const* rows, const float* x, int length, const float* const* next = nullptr) {
+// The product of each row with x, whose numbers are as those of rows.
+template <int R, bool Half = false>
+inline Eight dots(const float* const* rows, const float* x, int length) {
   Vec total[R] = {};
   for (int j = 0; j < length; j += kSpan<Half>) {
-    for (int r = 0; r < Fetch; ++r) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
     const auto at = load_span<Half>(x, j);
     for (int r = 0; r < R; ++r) total[r] = add_products(total[r], load_span<Half>(rows[r], j), at);
   }
@@ -82,11 +82,11 @@ inline void products_of_tile(const float* const* common, const float* const* own
 }
 
 // What rows of U and a document do to each other: gradient = before + pull u, u += pull x; or x itself learns that, and is
-// what `gradient` points to. On the way, rows that are needed next may be fetched. The r-th row is rounded by the numbers from
-// dither + r kRowMultiple on.
+// what `gradient` points to. The r-th row is rounded by the numbers from dither + r kRowMultiple on. On the way, `Fetch` rows that
+// are needed next are fetched, or as many as `n_next` says.
 template <int R, bool Half = false, int Fetch = 0, bool Learn = false>
 inline void update(float* const* rows, const float* x, const float* before, float* gradient, int length, const float* pull,
-                   const float* const* next = nullptr, const uint32_t* dither = nullptr) {
+                   const float* const* next = nullptr, const uint32_t* dither = nullptr, int n_next = 0) {
   float* to[R];
   Vec pulls[R];  // registers: the compiler would read what is in memory again after every store
   for (int r = 0; r < R; ++r) {
@@ -108,7 +108,7 @@ inline void update(float* const* rows, const float* x, const float* before, floa
       }
       store_span<Half>(to[r], j, u[r], dither + r * kRowMultiple);
     }
-    for (int r = 0; r < Fetch; ++r) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
+    for (int r = 0; r < (Fetch == kAsTold ? n_next : Fetch); ++r) __builtin_prefetch(place_in<Half>(next[r], j), 0, 2);
     for (int part = 0; part < n; ++part) store(gradient + j + part * kLanes, Learn ? at[part] + total[part] : total[part]);
   }
 }

@@ -87,13 +87,13 @@ inline void fill_up(Round& round, int l, int count) {
   round.counts[l] = count;
 }
 
-template <bool Cosine>
+template <bool Cosine, bool Half = false>
 inline void link_together(const Task& task, Round& round, Sums& sums, int first, int n) {
   const int length = task.architecture.row, apart = round.apart;
   const bool draw = !Cosine && task.architecture.draw_errors;
   float between[kTogether][kGroup];  // x of m times that of l, at [m][l - m - 1]
   const auto find_between = [&](int m) {
-    with_size(n - m - 1, [&](auto size) { store_eight(between[m], dots<size.value>(round.x + m + 1, round.x[m], length)); });
+    with_size(n - m - 1, [&](auto size) { store_eight(between[m], dots<size.value, Half>(round.seen + m + 1, round.seen[m], length)); });
   };
   if (!draw)
     for (int m = first; m + 1 < n; ++m) find_between(m);

@@ -29,6 +29,7 @@ from paravec.engines.steps import (
     pulls,
     round_learners,
     round_row,
+    share,
     words_of,
 )
 from paravec.model import Model
@@ -299,22 +300,28 @@ class Halves:
         self._before: dict[int, Array] = {}
         self._learned: dict[int, Array] = {}
 
-    def logits(self, model: Model, rows: NDArray[np.int64], h: Array) -> Array:
+    def logits(self, model: Model, rows: NDArray[np.int64], step: Step, h: Array) -> Array:
         """Of some rows, before the next step."""
-        y = np.array([self._before.get(row, model.outputs[row]) for row in rows.tolist()]) @ rounding.nearest(h)
-        y += np.array([self._learned[row] @ h if row in self._learned else 0.0 for row in rows.tolist()])
-        return y if model.bias is None else y + model.bias[rows]
+        x = _halved(model, step, h)
+        y: Array = np.array([self._before.get(row, model.outputs[row]) for row in rows.tolist()]) @ x
+        y += np.array([self._learned[row] @ x if row in self._learned else 0.0 for row in rows.tolist()])
+        return y if model.bias is None else y + model.bias[rows] * _halved(model, step, np.ones(1))
 
     def learn(self, model: Model, step: Step, p: Pulls, errors: tuple[int, int]) -> None:
         """U learns from a step, and is rounded."""
-        before = {row: model.outputs[row].copy() for row in p.rows.tolist()}
+        if model.architecture.output == "negative":
+            for row, pull in zip(p.rows.tolist(), p.pull, strict=True):
+                self._learned[row] = self._learned.get(row, 0.0) + step.rate * pull * _halved(model, step, p.h)
+                self._before.setdefault(row, model.outputs[row].copy())
         for array, rows, change in output_gradients(model, p):
             _add(model, array, rows, step.rate * change)
-        if model.architecture.output == "negative":
-            for row, was in before.items():
-                self._learned[row] = self._learned.get(row, 0.0) + model.outputs[row] - was
-                self._before.setdefault(row, was)
         round_learners(model, step, p, errors)
+
+
+def _halved(model: Model, step: Step, h: Array) -> Array:
+    """Numbers of h for products: a mean is divided after that."""
+    parts = share(model, step)
+    return rounding.nearest(parts * h) / parts
 
 
 def _learn_together(tables: Tables, steps: list[tuple[Model, Step]], errors: tuple[int, int] | None) -> float:
@@ -324,7 +331,7 @@ def _learn_together(tables: Tables, steps: list[tuple[Model, Step]], errors: tup
     found = []
     halves = Halves() if steps[0][0].architecture.half else None
     for (model, step), h in zip(steps, inputs, strict=True):
-        y = None if halves is None else halves.logits(model, output_rows(model, tables, step)[0], h)
+        y = None if halves is None else halves.logits(model, output_rows(model, tables, step)[0], step, h)
         total += objective(model, tables, step, h, y)
         p = pulls(model, tables, step, h, errors, y)
         gradient = p.pull @ model.outputs[p.rows] - p.lean * h

@@ -48,7 +48,7 @@ def hidden(model: Model, step: Step) -> Array:
     if model.architecture.combine == "concat":
         return np.concatenate([d, *(words_of(model)[c] for c in step.context)])
     total = d + sum(words_of(model)[c] for c in _known(model, step))
-    return total / _share(model, step)
+    return total / share(model, step)
 
 
 def hidden_gradients(model: Model, step: Step, gradient: Array) -> Iterator[tuple[Array, int, Array]]:
@@ -65,7 +65,7 @@ def hidden_gradients(model: Model, step: Step, gradient: Array) -> Iterator[tupl
         for slot, c in enumerate(step.context):
             yield words_of(model), c, gradient[p + slot * q : p + (slot + 1) * q]
         return
-    gradient = gradient / _share(model, step)
+    gradient = gradient / share(model, step)
     yield _documents(model), step.document, gradient
     for c in _known(model, step):
         yield words_of(model), c, gradient
@@ -77,7 +77,7 @@ def _known(model: Model, step: Step) -> list[int]:
     return [c for c in step.context if c != null]
 
 
-def _share(model: Model, step: Step) -> int:
+def share(model: Model, step: Step) -> int:
     """What `mean` divides by: the known context words and the document itself."""
     return 1 + len(_known(model, step)) if model.architecture.combine == "mean" else 1
 
