@@ -11,7 +11,7 @@ plot of them.
 
 training    One epoch, without reading, counting and first vectors. gensim trains from memory and from a file
             (corpus_file); in every round the quicker one counts. The ratio is the median of those of the rounds, since
-            the machine may change its speed from one to the next. Slow models train on some of the reviews, with the
+            the machine may change its speed from one to the next. Models train on 30,000 of the reviews, with the
             vocabulary and the document vectors of all. Memory is the peak of the whole process, from a file of tokens
             to a trained model, and that beyond corpus and vocabulary; paravec maps a corpus that it has encoded to a
             folder.
@@ -70,7 +70,7 @@ def options(given: list[str]) -> argparse.Namespace:
     add("--dimensions", type=int, nargs="+", default=[100, 400])
     add("--rounds", type=int)
     add("--threads", type=int, default=2)
-    add("--documents", type=int, help="reviews that training is timed on; for each model its own number if left out")
+    add("--documents", type=int, help="reviews that training is timed on, 30,000 if left out")
     add("--documents-inferred", type=int, help="test reviews that gensim infers, 5,000 if left out")
     add("--calls", type=int, default=200, help="of latency, a round")
     add("--epochs", type=int, default=10, help="of the models that are judged, and end to end")

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from beside.models import MODELS
+from beside.models import MODELS, TIMED
 from paravec import _core
 from paravec.architecture import Architecture
 from paravec.corpus import Corpus
@@ -86,7 +86,7 @@ def read(name: str, dimension: int, corpus: Corpus, vocabulary: Any, program: Pa
     architecture = settings.architectures()[0]
     tables = Tables.of(architecture, vocabulary, 0.0)
     model = initial_model(architecture, vocabulary, tables, len(corpus), 0)
-    order = np.arange(min(MODELS[name].documents_at(dimension), len(corpus)))
+    order = np.arange(min(TIMED, len(corpus)))
     work = Pass(0, 0, order, rates(settings, architecture, 0, corpus.lengths[order]))
     n_words = int(corpus.lengths[order].sum())
     targets = corpus.tokens[:n_words]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from beside.material import Material
-from beside.models import MODELS
+from beside.models import TIMED
 from beside.readings import Results, Turns, reading, whole
 
 MODES = ("iterable", "file")
@@ -56,7 +56,7 @@ def training(bench: Bench) -> None:
 
 def _train(bench: Bench, model: str, dimension: int) -> None:
     chosen = bench.chosen
-    documents = chosen.documents or MODELS[model].documents_at(dimension) // (8 if chosen.quick else 1)
+    documents = chosen.documents or TIMED // (8 if chosen.quick else 1)
     documents = min(documents, bench.reviews)
     bench.material.first(documents)
     work = {"folder": bench.folder, "model": model, "dimension": dimension, "documents": documents}

@@ -72,13 +72,11 @@ inline V exp_negative(V x) {
   const V shifted = bounded * 1.44269504088896341f + magic;
   const V n = shifted - magic;
   const V r = (bounded - n * 0.693359375f) - n * -2.12194440e-4f;
-  V poly = V{} + 1.9875691500e-4f;
-  poly = poly * r + 1.3981999507e-3f;
-  poly = poly * r + 8.3334519073e-3f;
-  poly = poly * r + 4.1665795894e-2f;
-  poly = poly * r + 1.6666665459e-1f;
-  poly = poly * r + 5.0000001201e-1f;
-  poly = poly * r * r + r + 1.0f;
+  const V square = r * r;  // pairs of terms wait for each other less than terms one by one
+  V poly = 1.9875691500e-4f * r + 1.3981999507e-3f;
+  poly = poly * square + (8.3334519073e-3f * r + 4.1665795894e-2f);
+  poly = poly * square + (1.6666665459e-1f * r + 5.0000001201e-1f);
+  poly = poly * square + (r + 1.0f);
   const Int exponent = ((Int)shifted - (Int)magic + 127) << 23;
   const V result = poly * (V)exponent;
   return x < least ? V{} : result;
