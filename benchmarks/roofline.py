@@ -9,7 +9,7 @@ arithmetic  A multiply-add for every number of every row of a step, and two more
             processor reaches on numbers in registers. Of rows of 16 bits, the first takes half as long, where the
             processor has instructions for it.
 
-All rows learn, but where errors are drawn (dm concat): there it is a part of them, found in steps of the trained model.
+All rows learn, but where errors are drawn: there it is a part of them, found in steps of the trained model.
 
 Speeds of training are those of the same run, turn by turn; medians of the rounds count. It needs g++. The plot goes
 beside the results.
