@@ -80,8 +80,8 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
     draw_errors : bool, optional
         Whether "dm" rounds small errors at random before it learns from them: one of 0.1 counts as one of 0.5, one time
         in five (as one of 1, one time in ten, where a step bears it), and else not at all: in the mean the same.
-        If left out, it does with ``combine="concat"``, and with ``output="hs"`` and vectors of 256 numbers or more: they
-        gain by it. A GPU, which would not, never does.
+        If left out, it does with ``combine="concat"``, and with ``output="hs"`` and vectors of 256 numbers or more,
+        which gain by it. A GPU, which would not, never does.
     min_count, max_vocab : int
         Words must occur so often; at most so many, the most frequent, are kept.
     ngrams, ngram_min_count : int
@@ -111,8 +111,8 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
     storage : {"float32", "bfloat16"}, optional
         How output weights lie in memory while they are trained, and on a GPU word vectors too. bfloat16 takes half the
         room, so that they come and go in half the time; sums are rounded up or down by chance. Models are float32
-        afterwards. On the processor it is for models that draw errors if it is left to them, and what they do if this is
-        left out, too; all else is float32 then.
+        afterwards. On the processor it is for models that draw errors if that is left to them, and what they have if it
+        is left out; all else is float32 then.
     n_jobs : int, optional
         Threads; -1 for all cores.
     random_state : int, RandomState or None

@@ -140,7 +140,7 @@ class Settings(Encoding):
     train_words: bool = _setting(False, "train skip-gram word vectors beside dbow")
     freeze_words: bool = _setting(False, "keep given word vectors as they are")
     draw_errors: bool | None = _setting(
-        None, "dm learns from errors rounded at random to 0 or 1; if left out, with combine concat or wide vectors and hs"
+        None, "dm learns from errors rounded at random to 0 or 1; if left out, with concat, or hs and wide vectors"
     )
     sample: float = _setting(0.0, "threshold of sub-sampling of frequent words; 0 for none")
     epochs: int | None = _setting(None, "passes over the corpus; if left out 10, and up to 50 for a small one")
