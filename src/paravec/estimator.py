@@ -111,8 +111,7 @@ class ParagraphVector(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Questio
     storage : {"float32", "bfloat16"}, optional
         How output weights lie in memory while they are trained, and on a GPU word vectors too. bfloat16 takes half the
         room, so that they come and go in half the time; sums are rounded up or down by chance. Models are float32
-        afterwards. On the processor it is for models that draw errors if that is left to them, and what they have if it
-        is left out; all else is float32 then.
+        afterwards. On the processor it is for, and the default of, models that draw errors if that is left to them.
     n_jobs : int, optional
         Threads; -1 for all cores.
     random_state : int, RandomState or None
